@@ -41,7 +41,6 @@ REFERENCE_PROCESS = (
     "envs.reference.admission",
     "envs.reference.mutant_search",
     "envs.reference.expectations",
-    "envs.reference.near_ties",
     "envs.reference.precision",
     "envs.reference.process",
     "envs.reference.tf32",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,21 @@ from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.triples.templates import template_triples
 from kernelwright.envs.judge import Judge
-from kernelwright.envs.reference.decisions import REST_OF, STEPS, Recorded
-from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS
-from kernelwright.envs.reference.near_ties import ALL, BOTH_WAYS, PICKS, NearTies
-from kernelwright.envs.types import Candidate, Verdict
+from kernelwright.envs.reference.decisions import REST_OF, STEPS, Recorded, moved_by
+from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS, rounding_tolerances
+from kernelwright.envs.reference.module import Drawn, forward_float64
+from kernelwright.envs.reference.near_ties import ALL, BOTH_WAYS, PICKS, NearTies, turned
+from kernelwright.envs.reference.next_floats import BELOW_AND_ABOVE, in_next_floats
+from kernelwright.envs.reference.plain_loops import watching
+from kernelwright.envs.reference.runs import Run
+from kernelwright.envs.types import Candidate, Case, Problem, Verdict
 
 ROW = torch.tensor([[0.5, 1.0, 0.2, 1.0 + 1e-7, 1.0 - 1e-5], [3.0, 1.0, 2.0, 0.0, -1.0]]).double()
 NEAR = ROW + torch.tensor([[0.0, 0.0, 0.0, 1e-7, 0.0], [0.0] * 5]).double()
 
 
 def within(pick: int, ask: Any) -> Any:
-    with NearTies(NUDGE_UNITS * 2.0**-23, pick):
+    with watching(NearTies(NUDGE_UNITS * 2.0**-23, pick)):
         return ask(NEAR)
 
 
@@ -49,7 +54,7 @@ def test_of_three_that_are_near_each_has_its_run() -> None:
     row = torch.tensor([0.0, 1.0, 0.5, 1.0, 1.0]).double()
     found = []
     for pick in PICKS:
-        with NearTies(NUDGE_UNITS * 2.0**-23, pick):
+        with watching(NearTies(NUDGE_UNITS * 2.0**-23, pick)):
             found.append(row.argmax(dim=0).item())
     assert found == [1, 3, 4]
 
@@ -61,7 +66,7 @@ def test_a_maximum_stays_the_value_at_its_index() -> None:
 
 def test_nan_is_the_largest_as_it_always_is() -> None:
     row = torch.tensor([[1.0, float("nan"), 2.0]])
-    with NearTies(NUDGE_UNITS * 2.0**-23, ALL):
+    with watching(NearTies(NUDGE_UNITS * 2.0**-23, ALL)):
         assert row.argmax(dim=1).tolist() == row.max(dim=1).indices.tolist() == [1]
 
 
@@ -105,7 +110,7 @@ def test_a_value_near_a_step_is_taken_to_both_and_a_value_at_a_step_to_its_own(n
     near, at = torch.tensor([-1e-7, 1e-7]).double(), torch.zeros(2).double()
     found = {}
     for pick in BOTH_WAYS:
-        with NearTies(NUDGE_UNITS * 2.0**-23, pick):
+        with watching(NearTies(NUDGE_UNITS * 2.0**-23, pick)):
             found[pick] = module(near).tolist()
             assert module(at).tolist() == own
     assert found == {1: less, 2: more}
@@ -131,7 +136,8 @@ def test_every_operator_of_steps_is_tried() -> None:
 )
 def test_only_where_rounding_can_decide_the_module_is_run_again(module: Any, met: bool) -> None:
     given = torch.tensor([1.0, 2.0]).double()
-    with Recorded() as decisions:
+    decisions = Recorded()
+    with watching(decisions):
         module(given)
     assert decisions.met is met
 
@@ -194,3 +200,74 @@ def test_sines_with_their_tops_near_each_other_are_judged_right_each_time() -> N
     with Judge(1) as judge:
         found = [judge.evaluate(problem, candidate, timed=False, seed=n) for n in range(40)]
     assert [one.verdict for one in found] == [Verdict.CORRECT] * 40
+
+
+def test_a_value_exactly_at_a_step_is_taken_both_ways_only_where_rounding_is_on_its_way() -> None:
+    x = torch.tensor([[127.0 * 0.3, 63.5 * 0.3], [0.5, 1.5]])
+    found = {}
+    for name, module in (
+        ("a quotient that float32 rounds", lambda x: (x[0] / (x[0].max() / 127)).round()),
+        ("a product that it holds", lambda x: (x[1] * 3).round()),
+    ):
+        drawn: Drawn = (Applied(module), {}, [x])
+        recorded = Recorded()
+        with watching(recorded):
+            forward_float64(*drawn)
+        rounded = moved_by(
+            recorded.decisions, [partial(in_next_floats, drawn, one) for one in BELOW_AND_ABOVE]
+        )
+        ways, _ = turned(drawn, NUDGE_UNITS * 2.0**-23, BOTH_WAYS, (), rounded)
+        found[name] = [way[0].tolist() for way in ways]
+    assert found == {
+        "a quotient that float32 rounds": [[127.0, 63.0], [127.0, 64.0]],
+        "a product that it holds": [[2.0, 4.0]] * 2,
+    }
+
+
+def test_a_sign_near_zero_may_be_any_of_three() -> None:
+    found = []
+    for pick in PICKS:
+        with watching(NearTies(NUDGE_UNITS * 2.0**-23, pick, [1e-7])):
+            found.append(torch.tensor([1e-9, 1.0, -1.0]).double().sign().tolist())
+    assert found == [[-1, 1, -1], [1, 1, -1], [0, 1, -1]]
+
+
+def test_the_largest_of_all_is_a_rank() -> None:
+    near = torch.tensor([[1.0, 0.5], [1.0 - 1e-7, 0.0]]).double()
+    found = []
+    for pick in BOTH_WAYS:
+        with watching(NearTies(NUDGE_UNITS * 2.0**-23, pick)):
+            found.append(near.argmax().item())
+    assert found == [0, 2]
+
+
+def test_a_decision_is_found_within_operators_that_consist_of_others() -> None:
+    drawn: Drawn = (Applied(lambda x: (x * 3).int()), {}, [torch.tensor([0.3])])
+    recorded = Recorded()
+    with watching(recorded):
+        forward_float64(*drawn)
+    assert [one.name for one in recorded.decisions] == ["_to_copy"]
+
+
+@pytest.mark.parametrize("multiplied", [False, True])
+def test_a_quantiser_is_allowed_no_more_than_rounding_where_each_element_has_one_decision(
+    *, multiplied: bool
+) -> None:
+    def quantised(x: torch.Tensor) -> torch.Tensor:
+        scale = x.abs().amax(dim=-1, keepdim=True) / 127
+        found = torch.round(x / scale) * scale
+        return found @ x.T if multiplied else found
+
+    torch.manual_seed(0)
+    problem = Problem(name="p", code=FAKE_QUANTISED, cases=(Case(name="c", sizes=()),))
+    seen = Run((Applied(quantised), {}, [torch.randn(512, 512)]))
+    (found,) = rounding_tolerances(problem, seen)
+    assert (found.of_spread <= 2e-5) is not multiplied
+
+
+class Applied(torch.nn.Module):
+    """A module that applies a function."""
+
+    def __init__(self, apply: Any) -> None:
+        super().__init__()
+        self.forward = apply

@@ -1,20 +1,20 @@
 """Finds where a module decides by floats: comparisons, maxima, steps. And how far rounding moves
 what it decides by.
 
-A decision is an operator whose result jumps where its floats hardly change. These modes note
+A decision is an operator whose result jumps where its floats hardly change. These classes note
 decisions and repeat them; `near_ties.py` takes them the other way where they are near.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
-import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-
-from kernelwright.envs.reference.plain_loops import storage, tensors_in
+from kernelwright.envs.reference.distributions import is_float
+from kernelwright.envs.reference.plain_loops import storage, tensors_in, watching
 
 LARGEST = {"argmax": 1, "max": 1, "argmin": -1, "min": -1}
 COMPARES = frozenset(("ge", "gt", "le", "lt"))
@@ -30,26 +30,20 @@ STEPS = {
 integers: which argument they are. A comparison has two steps, false and true."""
 
 Named = Mapping[str, Any]
+Run = Callable[[], object]
+"""Runs the module."""
 
 
-class Deciding(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Within it `decided` runs the operators that decide, and `run` the others."""
+class Deciding:
+    """Runs operators (`watching`): by `decided` those that decide, by `run` the others."""
 
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+    def __call__(self, func: Any, args: tuple[Any, ...], named: Named) -> Any:
+        import torch
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """No: it would import torch's compiler, which takes longer than all the rest."""
-        return False
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        name, named = func.overloadpacket.__name__, kwargs or {}
+        name = func.overloadpacket.__name__
         if name.endswith("_") and name[:-1] in STEPS:
             apart = getattr(getattr(torch.ops.aten, name[:-1]), func._overloadname)
-            return args[0].copy_(self.__torch_dispatch__(apart, types, args, kwargs))
+            return args[0].copy_(self(apart, args, named))
         decides = _is_decision(name, args, named)
         return self.decided(name, func, args, named) if decides else self.run(func, args, named)
 
@@ -65,17 +59,16 @@ class Decision:
     """What an operator decided, and by what."""
 
     name: str
-    values: torch.Tensor
+    values: Any
     """`values_of` the operator."""
-    found: torch.Tensor
+    found: Any
     """Its steps, flags or indices."""
 
 
-class Recorded(Deciding):  # type: ignore[no-untyped-call]
+class Recorded(Deciding):
     """Notes within it whether there are decisions, and with `keep` each of them."""
 
     def __init__(self, *, keep: bool = True) -> None:
-        super().__init__()
         self._keep = keep
         self.decisions: list[Decision] = []
         self.met = False
@@ -96,7 +89,8 @@ class Recorded(Deciding):  # type: ignore[no-untyped-call]
             return self.run(func, args, named)
         values, out = values_of(name, args).clone(), self.run(func, args, named)
         if name in REST_OF:
-            found = torch.div(*divided(args), rounding_mode=REST_OF[name])
+            of, by = divided(args)
+            found = of.div(by, rounding_mode=REST_OF[name])
         else:
             found = (out[1] if isinstance(out, tuple | list) else out).clone()
         self.decisions.append(Decision(name, values, found))
@@ -107,17 +101,18 @@ class OtherCourse(Exception):
     """A run decides other things than the one that was recorded."""
 
 
-class Held(Deciding):  # type: ignore[no-untyped-call]
+class Held(Deciding):
     """Within it each decision is as it was recorded, whatever its values are now.
 
     Raises OtherCourse where it is another decision.
     """
 
     def __init__(self, decisions: Sequence[Decision]) -> None:
-        super().__init__()
         self._decisions = decisions
         self.errors: list[float] = []
         """Of each decision how far its values are from those recorded (`_error`)."""
+        self.other: list[Any] = []
+        """The elements of which they are others."""
 
     def decided(self, name: str, func: Any, args: tuple[Any, ...], named: Named) -> Any:
         values, number = values_of(name, args), len(self.errors)
@@ -125,6 +120,7 @@ class Held(Deciding):  # type: ignore[no-untyped-call]
         if one is None or (one.name, one.values.shape) != (name, values.shape):
             raise OtherCourse
         self.errors.append(_error(values, one.values))
+        self.other.append(values != one.values)
         if name in REST_OF:
             of, by = divided(args)
             return of - one.found * by
@@ -134,47 +130,59 @@ class Held(Deciding):  # type: ignore[no-untyped-call]
         return one.found.clone() if one.found.shape == found.shape else found
 
 
-def margins_of(decisions: Sequence[Decision], runs: Sequence[Callable[[], object]]) -> list[float]:
+def margins_of(decisions: Sequence[Decision], runs: Sequence[Run]) -> list[float]:
     """For each decision how far these runs of the module move its values at most, in `sizes_of`
     them, as a root mean square; empty where one of them decides other things."""
-    errors = []
+    held = _repeated(decisions, runs)
+    return [max(some) for some in zip(*(one.errors for one in held), strict=True)]
+
+
+def moved_by(decisions: Sequence[Decision], runs: Sequence[Run]) -> list[Any]:
+    """For each decision the elements that one of these runs moves at all; empty as above."""
+    held = _repeated(decisions, runs)
+    pairs = zip(*(one.other for one in held), strict=True)
+    return [reduce(operator.or_, some) for some in pairs]
+
+
+def _repeated(decisions: Sequence[Decision], runs: Sequence[Run]) -> list[Held]:
+    found = []
     for run in runs:
+        held = Held(decisions)
         try:
-            with Held(decisions) as held:
+            with watching(held):
                 run()
         except OtherCourse:
             return []
-        errors.append(held.errors)
-    return [max(some) for some in zip(*errors, strict=True)]
+        found.append(held)
+    return found
 
 
-def values_of(name: str, args: tuple[Any, ...]) -> torch.Tensor:
+def values_of(name: str, args: tuple[Any, ...]) -> Any:
     """What an operator decides by: the difference of what it compares, the quotient that it takes
     to a step, else the floats themselves."""
-    of: torch.Tensor = args[STEPS.get(name, 0)]
+    of = args[STEPS.get(name, 0)]
     if name in COMPARES:
-        compared: torch.Tensor = of - args[1]
-        return compared
-    return torch.div(*divided(args)) if name in DIVIDES else of
+        return of - args[1]
+    return of / args[1] if name in DIVIDES else of
 
 
-def sizes_of(values: torch.Tensor) -> torch.Tensor:
+def sizes_of(values: Any) -> Any:
     """What errors of these values are relative to: each, and their mean size, as sums that cancel
     are off by as much as others."""
     sizes = values.abs()
-    finite = torch.where(sizes.isfinite(), sizes, 0.0)
-    return sizes + finite.mean()
+    finite = sizes.isfinite()
+    return sizes + sizes[finite].mean() if finite.any() else sizes
 
 
-def divided(args: tuple[Any, ...]) -> tuple[torch.Tensor, Any]:
+def divided(args: tuple[Any, ...]) -> tuple[Any, Any]:
     """(dividend, divisor) of an operator that takes a quotient to a step."""
     return args[0], args[1] if len(args) > 1 else 1
 
 
-def picked(args: tuple[Any, ...], named: Named, index: torch.Tensor) -> torch.Tensor:
+def picked(args: tuple[Any, ...], named: Named, index: Any) -> Any:
     """The values at these indices along the dimension that an operator ranks."""
     dim = dim_of(args, named)
-    of: torch.Tensor = args[0]
+    of = args[0]
     assert dim is not None
     if index.dim() == of.dim():
         return of.gather(dim, index)
@@ -187,7 +195,7 @@ def dim_of(args: tuple[Any, ...], named: Named) -> int | None:
     return dim if isinstance(dim, int) and args[0].dim() else None
 
 
-def _error(values: torch.Tensor, before: torch.Tensor) -> float:
+def _error(values: Any, before: Any) -> float:
     """Root mean square of how far values are from what they were, in sizes of these."""
     off = (values - before) / sizes_of(before)
     known = off[off.isfinite()]
@@ -195,14 +203,14 @@ def _error(values: torch.Tensor, before: torch.Tensor) -> float:
 
 
 def _is_zero(value: Any) -> bool:
-    return not isinstance(value, torch.Tensor) and value == 0
+    return isinstance(value, int | float) and value == 0
 
 
 def _is_decision(name: str, args: tuple[Any, ...], named: Named) -> bool:
     """Whether this operator ranks floats, compares them, or takes them to a step."""
     at = STEPS.get(name, 0)
     of = args[at] if len(args) > at else None
-    if not isinstance(of, torch.Tensor) or not of.is_floating_point():
+    if not is_float(of):
         return False
     if name == "div":
         return named.get("rounding_mode") is not None

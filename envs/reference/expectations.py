@@ -15,11 +15,12 @@ import torch
 from kernelwright.envs.referee.bulk import Level, highest
 from kernelwright.envs.referee.layout import NUMPY_TYPES
 from kernelwright.envs.referee.tolerance import Array, Expected, overflowed, passes
-from kernelwright.envs.reference.decisions import Recorded, margins_of
+from kernelwright.envs.reference.decisions import Recorded, margins_of, moved_by
 from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS, nudge, unit_of_inputs
-from kernelwright.envs.reference.module import array_of, flatten, forward, forward_float64
+from kernelwright.envs.reference.module import Drawn, array_of, flatten, forward, forward_float64
 from kernelwright.envs.reference.near_ties import BOTH_WAYS, PICKS, turned
-from kernelwright.envs.reference.plain_loops import as_loops
+from kernelwright.envs.reference.next_floats import BELOW_AND_ABOVE, in_next_floats
+from kernelwright.envs.reference.plain_loops import as_loops, watching
 from kernelwright.envs.reference.prepare import Ready
 
 LOOPS = 2
@@ -39,7 +40,8 @@ def expected_of(
     `rounded`: what else the module gives in a precision that is allowed.
     """
     kinds = [NUMPY_TYPES[one.dtype] for one in ready.spec.outputs]
-    with Recorded() as recorded:
+    recorded = Recorded()
+    with watching(recorded):
         wide = [_array(one) for one in flatten(forward_float64(model, state, arguments))]
     own = [array_of(one.detach()) for one in flatten(forward(model, state, arguments))]
     if any(map(np.may_share_memory, wide, own)):  # the module keeps what it gives back
@@ -50,13 +52,11 @@ def expected_of(
         for one, kind in zip(wide, kinds, strict=True)
     ]
     unit, drawn = unit_of_inputs(state, arguments), (model, state, arguments)
-    lossy = [partial(as_loops, drawn, unit)] * LOOPS if recorded.met else []
-    margins = margins_of(recorded.decisions, lossy)
     near = NUDGE_UNITS * unit
+    margins, stepped = _both_ways(drawn, unit, recorded) if recorded.met else ([], [])
     nudged: list[list[Array]] = []
     for pick in PICKS if any(kind.kind != "f" for kind in kinds) else ():
-        nudged += turned((model, state, nudge(arguments, near)), near, (pick,), margins)
-    stepped = turned(drawn, near, BOTH_WAYS, margins) if recorded.met else []
+        nudged += turned((model, state, nudge(arguments, near)), near, (pick,), margins)[0]
     choices: list[list[Array]] = []
     levels: list[Level | None] = []
     for i, one in enumerate(own):
@@ -73,6 +73,23 @@ def expected_of(
             others = [exact[i], *(run[i] for run in (*nudged, *rounded))]
             choices.append([one, *(other.astype(one.dtype) for other in others)])
     return choices, levels
+
+
+def _both_ways(
+    drawn: Drawn, unit: float, recorded: Recorded
+) -> tuple[list[float], list[list[Array]]]:
+    """(what plain loops move each decision by, the outputs with near ties taken each way).
+
+    What is exactly at a step by design stays there; where rounding moves it, that is chance.
+    """
+    near, lossy = NUDGE_UNITS * unit, [partial(as_loops, drawn, unit)] * LOOPS
+    margins = margins_of(recorded.decisions, lossy)
+    picks = PICKS if any(one.name == "sign" for one in recorded.decisions) else BOTH_WAYS
+    ways, met_ties = turned(drawn, near, picks, margins)
+    if met_ties and unit > torch.finfo(torch.float64).eps:
+        beside = [partial(in_next_floats, drawn, towards) for towards in BELOW_AND_ABOVE]
+        ways, _ = turned(drawn, near, picks, margins, moved_by(recorded.decisions, beside))
+    return margins, ways
 
 
 def _far_apart(stepped: Array, held: Expected) -> Array | None:

@@ -10,10 +10,7 @@ it: what lies at a limit by design, as the edge of a band does, is no matter of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
-
-import torch
 
 from kernelwright.envs.referee.tolerance import Array
 from kernelwright.envs.reference.decisions import (
@@ -29,62 +26,88 @@ from kernelwright.envs.reference.decisions import (
     values_of,
 )
 from kernelwright.envs.reference.module import Drawn, array_of, flatten, forward_float64
+from kernelwright.envs.reference.plain_loops import watching
 
 ALL = 1 << 30
 PICKS = (1, 2, ALL)
 """Which of the near values: the first, the second, the last. Four are hardly ever this near."""
 BOTH_WAYS = (1, 2)
-"""Less, and more: steps and comparisons have no third way."""
+"""Less, and more: of steps and comparisons signs alone have a third way, which is zero."""
 MIXED = 0
 """Each one of both ways, by chance."""
-EXACTLY = 4 * torch.finfo(torch.float64).eps
+EXACTLY = 2.0**-50
 """A step that this relative distance decides is one that float64 is exactly at."""
 TIMES = 4.0
 """How far a kernel's values may be off, as a multiple of the root mean square of what plain loops
 lose."""
 
 
-class NearTies(Deciding):  # type: ignore[no-untyped-call]
+class NearTies(Deciding):
     """Within it the `pick`-th of the values near the largest counts as the largest. Values that are
     compared, or taken to a step, are reduced for the first pick, and increased for the others.
 
     Near is what lies within `relative`, or within `TIMES` what rounding moves it by: `margins` are
-    these errors of each decision, in order (`margins_of`).
+    these errors of each decision, in order (`margins_of`). What is exactly at a step stays there,
+    but where `rounded` says, for each decision, that rounding moves it (`moved_by`).
     """
 
-    def __init__(self, relative: float, pick: int, margins: Sequence[float] = ()) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        relative: float,
+        pick: int,
+        margins: Sequence[float] = (),
+        rounded: Sequence[Any] = (),
+    ) -> None:
         self.relative, self.pick = relative, pick
-        self._margins = iter(margins)
+        self._margins, self._rounded = iter(margins), iter(rounded)
+        self.met_ties = False
+        """Whether something was exactly at a step."""
 
     def decided(self, name: str, func: Any, args: tuple[Any, ...], named: Named) -> Any:
-        values = values_of(name, args)
+        values, rounded = values_of(name, args), next(self._rounded, None)
         lost = TIMES * next(self._margins, 0.0) * sizes_of(values)
         if name in LARGEST:
             return self._ranked(func(*args, **named), LARGEST[name], args, named, 2 * lost)
         at, by = STEPS[name], args[1] if name in DIVIDES else 1
         of = args[at]
-        near = torch.maximum(self.relative * of.abs(), lost * abs(by))
-        near = torch.where(near.isfinite(), near, 0.0)
+        near = (self.relative * of.abs()).maximum(lost * abs(by))
+        near = near.where(near.isfinite(), 0.0)
         if name in REST_OF:
-            how = partial(torch.div, other=by, rounding_mode=REST_OF[name])
-            return func(*args, **named) - (self._step(how, of, near) - how(of)) * by
-        return self._step(lambda moved: func(*args[:at], moved, *args[at + 1 :], **named), of, near)
 
-    def _step(self, step: Callable[[Any], Any], of: torch.Tensor, near: torch.Tensor) -> Any:
+            def quotient(moved: Any) -> Any:
+                return moved.div(by, rounding_mode=REST_OF[name])
+
+            steps = self._step(quotient, of, near, rounded) - quotient(of)
+            return func(*args, **named) - steps * by
+
+        def step(moved: Any) -> Any:
+            return func(*args[:at], moved, *args[at + 1 :], **named)
+
+        if name == "sign" and self.pick == ALL:
+            return of.sign().where(of.abs() > near, 0.0)
+        return self._step(step, of, near, rounded)
+
+    def _step(
+        self,
+        step: Callable[[Any], Any],
+        of: Any,
+        near: Any,
+        rounded: Any | None,
+    ) -> Any:
         """The steps of moved values, but of those that are exactly at one."""
         at_one = (step(of * (1 - EXACTLY)) != step(of * (1 + EXACTLY))) | (of == 0)
-        return torch.where(at_one, step(of), step(of + self._way(near) * near))
+        self.met_ties = self.met_ties or bool(at_one.any())
+        if rounded is not None:
+            at_one = at_one & ~rounded
+        return step(of).where(at_one, step(of + self._way(near) * near))
 
-    def _way(self, like: torch.Tensor) -> Any:
+    def _way(self, like: Any) -> Any:
         """-1 for less, 1 for more."""
         if self.pick == MIXED:
-            return torch.randint_like(like, 2) * 2 - 1
+            return like.new_empty(like.shape).bernoulli_() * 2 - 1
         return 1 if self.pick > 1 else -1
 
-    def _ranked(
-        self, found: Any, sign: int, args: tuple[Any, ...], named: Named, lost: torch.Tensor
-    ) -> Any:
+    def _ranked(self, found: Any, sign: int, args: tuple[Any, ...], named: Named, lost: Any) -> Any:
         dim = dim_of(args, named)
         if dim is None:  # of all
             of, usual = (args[0] * sign).reshape(1, -1), found.reshape(1, 1)
@@ -95,31 +118,36 @@ class NearTies(Deciding):  # type: ignore[no-untyped-call]
         index = index if keeps else index.squeeze(dim)
         return index if values is None else type(found)((picked(args, named, index), index))
 
-    def _place(
-        self, of: torch.Tensor, dim: int, usual: torch.Tensor, lost: torch.Tensor
-    ) -> torch.Tensor:
+    def _place(self, of: Any, dim: int, usual: Any, lost: Any) -> Any:
         """Of the places along `dim` that are all but the largest, the one of this number; the last
         where there are fewer."""
         largest = of.gather(dim, usual)
-        near = of >= largest - torch.maximum(self.relative * largest.abs(), lost)
+        near = of >= largest - (self.relative * largest.abs()).maximum(lost)
         number = near.cumsum(dim)
         last = number.amax(dim, keepdim=True)
         wanted = last.clamp(max=self.pick) if self.pick != MIXED else self._any_of(last)
         found = (near & (number == wanted)).max(dim, keepdim=True)
-        return torch.where(found.values, found.indices, usual)  # NaN is near nothing
+        return found.indices.where(found.values, usual)  # NaN is near nothing
 
-    def _any_of(self, last: torch.Tensor) -> torch.Tensor:
+    def _any_of(self, last: Any) -> Any:
         """A number up to the last one, by chance."""
-        return (torch.rand(last.shape) * last).floor().to(last.dtype) + 1
+        return (last.double().uniform_() * last).floor().to(last.dtype) + 1
 
 
 def turned(
-    drawn: Drawn, relative: float, picks: Sequence[int], margins: Sequence[float] = ()
-) -> list[list[Array]]:
-    """For each pick a module's outputs in float64 with near ties decided so (`NearTies`)."""
-    found = []
+    drawn: Drawn,
+    relative: float,
+    picks: Sequence[int],
+    margins: Sequence[float] = (),
+    rounded: Sequence[Any] = (),
+) -> tuple[list[list[Array]], bool]:
+    """(for each pick a module's outputs in float64 with near ties decided so, whether something is
+    exactly at a step): as `NearTies` has them."""
+    found, met_ties = [], False
     for pick in picks:
-        with NearTies(relative, pick, margins):
+        near = NearTies(relative, pick, margins, rounded)
+        with watching(near):
             outputs = flatten(forward_float64(*drawn))
         found.append([array_of(one.detach()) for one in outputs])
-    return found
+        met_ties = met_ties or near.met_ties
+    return found, met_ties

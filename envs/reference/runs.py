@@ -15,7 +15,7 @@ from kernelwright.envs.reference.module import (
     forward,
     forward_float64,
 )
-from kernelwright.envs.reference.plain_loops import tensors_in
+from kernelwright.envs.reference.plain_loops import tensors_in, watching
 
 FIRST_SEED = 1
 """The first draw of a case that is looked at."""
@@ -43,7 +43,8 @@ class Run:
     @cached_property
     def exact(self) -> list[Array]:
         """The outputs in float64."""
-        with Recorded(keep=False) as recorded:
+        recorded = Recorded(keep=False)
+        with watching(recorded):
             found = [array_of(one) for one in flatten(forward_float64(*self.drawn))]
         self._decides = recorded.met
         return found

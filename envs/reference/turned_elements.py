@@ -17,6 +17,7 @@ from kernelwright.envs.referee.tolerance import Array, Expected
 from kernelwright.envs.reference.decisions import Recorded, margins_of
 from kernelwright.envs.reference.module import forward_float64
 from kernelwright.envs.reference.near_ties import BOTH_WAYS, MIXED, turned
+from kernelwright.envs.reference.plain_loops import watching
 from kernelwright.envs.reference.runs import Run
 
 COARSE = 2.0**-5
@@ -40,16 +41,18 @@ def turned_elements(
     nothing: list[list[Array]] = [[] for _ in held]
     if not seen.decides:
         return nothing
-    coarse = turned(seen.drawn, COARSE, (*BOTH_WAYS, MIXED))
+    coarse, _ = turned(seen.drawn, COARSE, (*BOTH_WAYS, MIXED))
     alone = [
         one is not None and _is_alone(one, *of) for one, *of in zip(held, *coarse, strict=True)
     ]
     if not any(alone):
         return nothing
-    with Recorded() as recorded:
+    recorded = Recorded()
+    with watching(recorded):
         forward_float64(*seen.drawn)
     margins = margins_of(recorded.decisions, moved)
-    ways = turned(seen.drawn, 0.0, BOTH_WAYS, margins)
+    all_rounded = [one.values == one.values for one in recorded.decisions]
+    ways, _ = turned(seen.drawn, 0.0, BOTH_WAYS, margins, all_rounded)
     return [list(of) if one else [] for one, *of in zip(alone, *ways, strict=True)]
 
 
