@@ -24,6 +24,7 @@ from kernelwright.envs.dialects.base import (
     failed,
     host_failed,
     import_failed,
+    room_for,
     too_large,
 )
 from kernelwright.envs.dialects.inline_build import Library, build_all
@@ -45,6 +46,7 @@ from kernelwright.envs.plan.tables import library_file
 from kernelwright.envs.plan.trace import Addresses
 from kernelwright.envs.referee.layout import python_layout
 from kernelwright.envs.sandbox.build import compile_once
+from kernelwright.envs.sandbox.cgroup import with_room
 from kernelwright.envs.sandbox.limits import RECORD_LIMITS, TRACE_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
@@ -187,7 +189,7 @@ def traced(
             **{library_file(number): one.content for number, one in enumerate(libraries)},
         },
         mode="launches",
-        limits=TRACE_LIMITS,
+        limits=with_room(TRACE_LIMITS, room_for(specs)),
         limit_s=TRACE_LIMIT_S,
     )
     if made.failure:
@@ -235,7 +237,7 @@ def record(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> list[Extension]
         [device_word(device_properties()) if gpus() or "cuda_sources" in source else ""],
         {"candidate.py": source, "layout.json": python_layout(spec)},
         mode="record",
-        limits=RECORD_LIMITS,
+        limits=with_room(RECORD_LIMITS, room_for([spec])),
         limit_s=RECORD_LIMIT_S,
     )
     if made.failure:

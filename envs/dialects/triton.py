@@ -25,6 +25,7 @@ from kernelwright.envs.dialects.base import (
     Built,
     failed,
     import_failed,
+    room_for,
     too_large,
 )
 from kernelwright.envs.dialects.planned import Cases, idle, launched, misused, refused
@@ -34,6 +35,7 @@ from kernelwright.envs.plan.steps import MOST_STEPS, Count, Step, Strict
 from kernelwright.envs.ptx.program import ARCHITECTURE
 from kernelwright.envs.referee.layout import python_layout
 from kernelwright.envs.sandbox.build import BuildResult, compile_once
+from kernelwright.envs.sandbox.cgroup import with_room
 from kernelwright.envs.sandbox.limits import TRITON_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import triton_tools
@@ -215,7 +217,7 @@ def _run(
         [device_word(device_properties(architecture)), allowed, str(architecture), str(others)],
         {"candidate.py": candidate.source, "layouts.json": json.dumps(layouts)},
         mode="trace",
-        limits=TRITON_LIMITS,
+        limits=with_room(TRITON_LIMITS, room_for(specs)),
         limit_s=limit_s,
     )
 

@@ -15,7 +15,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -23,6 +23,7 @@ from typing import Any
 import torch
 import torch.utils.cpp_extension
 
+from kernelwright.envs.guest.large import WithoutWork, is_large
 from kernelwright.envs.guest.leave import NOT_LOADABLE, leave
 from kernelwright.envs.guest.limits import as_written
 from kernelwright.envs.guest.load_inline import Recorder, give
@@ -69,8 +70,11 @@ def record(words: list[str]) -> None:
     give(recorder)
     layout, rounds = scratch("layout.json"), Rounds(model_class())
     rounds.make(layout)
-    with suppress(BaseException), torch.inference_mode():  # some build when they are called
-        _, given, named = rounds.arranged([invented(one) for one in layout["inputs"]])
+    tensors = [invented(one) for one in layout["inputs"]]
+    without_work = WithoutWork() if any(map(is_large, tensors)) else nullcontext()
+    # Some build when they are called.
+    with suppress(BaseException), torch.inference_mode(), without_work:
+        _, given, named = rounds.arranged(tensors)
         rounds.model(*given, **named)
     with os.fdopen(CHANNEL, "w") as file:
         json.dump(recorder.calls, file)
@@ -164,7 +168,10 @@ def call_on(
     from kernelwright.envs.guest.moves import Moves
     from kernelwright.envs.guest.tape import Tape
 
-    tensors, earlier = ([invented(one) for one in layout["inputs"]] for _ in range(2))
+    valued = device.reads_values or torch_allowed
+    tensors, earlier = (
+        [invented(one, with_values=valued) for one in layout["inputs"]] for _ in range(2)
+    )
     first_of_state = len(tensors) - len(layout["state"])
     firsts = [*earlier[:first_of_state], *tensors[first_of_state:]]
     device.tape = Graph.tape = None
@@ -175,7 +182,8 @@ def call_on(
     Graph.tape = tape
     calls = (firsts, tensors, tensors)
     for given in calls:
-        with torch.inference_mode(), Moves(tape, torch_allowed=torch_allowed):
+        moves = Moves(tape, torch_allowed=torch_allowed, with_values=valued)
+        with torch.inference_mode(), moves:
             try:
                 tape.ended(rounds.forward(*rounds.arranged(given)))
             except LimitError as limit:  # no later call is any better
