@@ -74,6 +74,11 @@ class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
             result = func(*args, **(kwargs or {}))
         if isinstance(result, torch.Tensor):
             self.tape.new(result, args)
+        self._write(name, args, result)
+        return result
+
+    def _write(self, name: str, args: tuple[Any, ...], result: Any) -> None:
+        """What the operator did goes onto the tape."""
         if name == "fill_" and isinstance(args[1], torch.Tensor):
             self.tape.copied(args[1], result, name)
         elif name in VALUES and is_large(result) and not self.with_values:
@@ -86,7 +91,6 @@ class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
             joined(self.tape, name, args, result)
         elif name in LOST and not (name == READ and self.tape.is_older(args[0])):
             self.tape.leave_out(name)
-        return result
 
 
 def _rounds(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> bool:
