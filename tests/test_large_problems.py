@@ -3,6 +3,7 @@ expected of them is computed there."""
 
 from __future__ import annotations
 
+import inspect
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -10,11 +11,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.device import there
 from kernelwright.envs.reference import client, process
 from kernelwright.envs.reference.client import ReferenceProcess
+from kernelwright.envs.reference.large_cases import (
+    ENOUGH_BYTES,
+    ENOUGH_ELEMENTS,
+    smaller_sizes,
+)
 from kernelwright.envs.types import Case, Problem, Role
 from tests import device_reference, ptx_device
 
@@ -96,3 +104,107 @@ def test_small_cases_do_not_ask_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> No
     with references(monkeypatch) as (_, on_gpu):
         small = replace(PROBLEM, cases=(replace(CASES[0], role=Role.TIME),))
         assert not any(on_gpu.load(small).large)
+
+
+def test_a_module_gets_all_of_its_tensors_there_and_gives_back_ordinary_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(there, "_seed", lambda _: None)  # tensors without values give no number
+    seen: list[str] = []
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(4))
+            self.register_buffer("mask", torch.ones(4))
+
+        def forward(self, x: torch.Tensor, more: list[torch.Tensor], times: int) -> object:
+            met = [x, *more, self.weight, self.mask, *self.parameters()]
+            seen.extend(one.device.type for one in met)
+            return {"out": x * self.weight * times, "more": [more[0] + self.mask]}
+
+    with FakeTensorMode():
+        model = there.playing_on(Model, "meta", lambda: None)()
+        state = {name: torch.ones(4) for name in ("weight", "mask")}
+        given = (torch.ones(4), [torch.ones(4)], 2)
+        found = torch.func.functional_call(model, state, given, tie_weights=False)
+    assert seen == ["meta"] * 5
+    assert [found["out"].device.type, found["more"][0].device.type] == ["cpu", "cpu"]
+    assert list(inspect.signature(type(model).forward).parameters) == ["self", "x", "more", "times"]
+
+
+MODULE = """
+import torch
+R = {rows}
+C = 64
+class Model(torch.nn.Module):
+    def forward(self, x):
+        {body}
+def get_inputs():
+    return [torch.rand(R, C)]
+"""
+ROWS = 1 << 20
+
+
+def smaller(body: str, rows: int = ROWS) -> dict[str, int] | None:
+    """The sizes at which such a module does the same, if there are any."""
+    case = Case(name="timed", sizes=(("R", rows), ("C", 64)), role=Role.TIME)
+    code = MODULE.format(rows=rows, body=body)
+    found = smaller_sizes(Problem(name="one", code=code, cases=(case,)), case)
+    return None if found is None else dict(found)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return torch.relu(x)",
+        "return torch.softmax(x, dim=1)",
+        "return x.sum(dim=1)",
+        "return x @ x[:64].t()",
+        "return torch.cumsum(x, dim=1) / x.amax(dim=1, keepdim=True)",
+    ],
+)
+def test_fewer_rows_tell_the_same_of_what_goes_row_by_row(body: str) -> None:
+    found = smaller(body)
+    assert found is not None
+    assert found["C"] == 64
+    assert 4 * found["R"] * found["C"] <= ENOUGH_BYTES
+    assert found["R"] >= ENOUGH_ELEMENTS
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return x.sum()",
+        "return x / x.norm()",
+        "return torch.cumsum(x, dim=0)",
+        "return x.t() @ x",
+        """total = x[0]
+        for row in x[:: len(x) // 64 if len(x) == 1048576 else 1]:
+            total = torch.tanh(total + row)
+        return total""",
+    ],
+)
+def test_where_fewer_rows_are_a_shorter_sum_or_fewer_steps_they_tell_nothing(body: str) -> None:
+    found = smaller(body)
+    assert found is None or found["R"] == ROWS
+
+
+def test_a_case_that_smaller_sizes_tell_of_has_their_tolerance_and_its_own_spec(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(process, "DEVICE", "cpu")
+    rows, few = (
+        Case(name=name, sizes=(("R", size), ("C", 64)), role=Role.TIME)
+        for name, size in (("timed", ROWS // 8), ("few", ENOUGH_BYTES // 512))
+    )
+    code = MODULE.format(rows=8, body="return torch.exp(x).sum(dim=1)")
+    problems = [Problem(name="one", code=code, cases=(one,)) for one in (rows, few)]
+    with socket.socket() as nobody:
+        large, small = (
+            process.ReferenceServer(nobody).load(to_plain(one), large=[of])[0]
+            for one, of in zip(problems, (True, False), strict=True)
+        )
+    assert all(large["large"])
+    assert {tuple(one["outputs"][0]["shape"]) for one in large["specs"]} == {(ROWS // 8,)}
+    assert large["tolerances"] == small["tolerances"]

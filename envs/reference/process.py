@@ -30,7 +30,6 @@ import torch
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.device.memory import says_full
-from kernelwright.envs.device.there import playing_on
 from kernelwright.envs.device.torch_clock import DeviceClock
 from kernelwright.envs.referee.layout import (
     GUARD_BYTES,
@@ -44,17 +43,17 @@ from kernelwright.envs.referee.tolerance import Array
 from kernelwright.envs.reference.admission import check_problem, fingerprint
 from kernelwright.envs.reference.applicable_kinds import applicable_kinds
 from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS, unit_of_inputs
-from kernelwright.envs.reference.distributions import AS_MADE, judged_cases
+from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.reference.expectations import expected_of
 from kernelwright.envs.reference.files import laid, taken, views, written
 from kernelwright.envs.reference.heap import Heap
+from kernelwright.envs.reference.large_cases import LargeCases
 from kernelwright.envs.reference.least_work import least_work
 from kernelwright.envs.reference.module import (
     QUICK_NS,
     Given,
     ProblemError,
     Reference,
-    load_reference,
     problem_lines,
     run,
     shapes_of,
@@ -64,12 +63,12 @@ from kernelwright.envs.reference.module import (
 from kernelwright.envs.reference.on_meta import try_on_meta
 from kernelwright.envs.reference.plain_losses import plain_losses
 from kernelwright.envs.reference.precision import require_precision, set_precision
-from kernelwright.envs.reference.prepare import Known, Ready, prepare
+from kernelwright.envs.reference.prepare import Known, Ready
 from kernelwright.envs.reference.rankings import rankings, ranks
 from kernelwright.envs.reference.strides import moved
 from kernelwright.envs.reference.tf32 import tf32_outputs, with_tf32
 from kernelwright.envs.reference.torch_compile import compile_module
-from kernelwright.envs.types import Case, Precision, Problem, Tolerance
+from kernelwright.envs.types import Precision, Problem, Tolerance
 
 DEVICE = "cuda"
 """Where PyTorch finds the GPU; a stand-in for one is elsewhere."""
@@ -103,8 +102,8 @@ class ReferenceServer:
         self.channel = channel
         self.heap = Heap()
         self.loaded: dict[str, list[Ready]] = {}
-        self.large: dict[tuple[tuple[str, int], ...], Reference] = {}
-        """By sizes: the cases that are expected on the GPU, as they would run here."""
+        self.large = LargeCases(DEVICE, self.set_precision)
+        """Those of the loaded problem that are expected on the GPU."""
         self.precision = Precision.IEEE
         self.aims: dict[tuple[str, int, bool, bool, bool], Aimed] = {}
         self.aimed: Aimed | None = None
@@ -152,17 +151,18 @@ class ReferenceServer:
         give_back_device()
         noun = from_plain(Problem, problem)
         known = Known()
-        self.large.clear()
-        self._send_there(noun, list(compress(noun.cases, large)), known)
-        ready = [prepare(noun, noun.cases[0], known=known)]
+        self.large = LargeCases(DEVICE, self.set_precision)
+        self.large.find(noun, list(compress(noun.cases, large)))
+        ready = [self.large.prepare(noun, noun.cases[0], known)]
         cases = judged_cases(noun, applicable_kinds(noun), ready[0].spec.numbers)
-        ready += [prepare(noun, case, first=False, known=known) for case in cases[1:]]
+        ready += [self.large.prepare(noun, case, known, first=False) for case in cases[1:]]
         give_back_device()
-        ready = [self._whole(one) for one in ready]
         if self.precision is Precision.TF32:
             ready = [with_tf32(noun, one) for one in ready]
         self.loaded = {noun.key: ready}
-        ranked = [bool(rankings(self._here(one).draw(0), 0.0)) for one in ready if ranks(one.spec)]
+        ranked = [
+            bool(rankings(self.large.here(one).draw(0), 0.0)) for one in ready if ranks(one.spec)
+        ]
         self.heap.give_back()  # what preparing it needed: its rounds need less
         plain = {
             "cases": [to_plain(one) for one in cases],
@@ -171,42 +171,9 @@ class ReferenceServer:
             "spreads": [one.spreads for one in ready],
             "levels": [to_plain(one.levels) for one in ready],
             "ranked": any(ranked),
-            "large": [one.reference.case.sizes in self.large for one in ready],
+            "large": [self.large.has(one) for one in ready],
         }
         return plain, []
-
-    def _send_there(self, problem: Problem, cases: Sequence[Case], known: Known) -> None:
-        """Tells what prepares a problem that the modules of these cases run on the GPU, and that a
-        part of their outputs decides about tolerances. What cannot run on its sizes is left to
-        that."""
-        for case in cases:
-            if case.sizes not in self.large:
-                with suppress(Exception):  # the problem's own code ran
-                    here = load_reference(problem, replace(case, distribution=AS_MADE))
-                    spec = self._there(here).spec()
-                    self.large[case.sizes] = here
-                    known.loaded[case.sizes] = (self._there(here, sampled=True), spec)
-
-    def _there(self, reference: Reference, *, sampled: bool = False) -> Reference:
-        """The same, on the GPU."""
-        begin = partial(set_precision, self.precision)
-        there = playing_on(reference.namespace["Model"], DEVICE, begin, sampled=sampled)
-        return replace(reference, namespace={**reference.namespace, "Model": there})
-
-    def _whole(self, ready: Ready) -> Ready:
-        """The same with all of its outputs."""
-        reference = ready.reference
-        here = self.large.get(reference.case.sizes)
-        if here is None:
-            return ready
-        whole = replace(reference, namespace=self._there(here).namespace)
-        return replace(ready, reference=whole)
-
-    def _here(self, ready: Ready) -> Reference:
-        """The case with its module as the problem has it."""
-        reference = ready.reference
-        here = self.large.get(reference.case.sizes)
-        return reference if here is None else replace(reference, namespace=here.namespace)
 
     def draw(self, key: str, case: int, seed: int) -> tuple[dict[str, Any], list[int]]:
         """Two files: the inputs as the ABI lays them out, and what is expected of the outputs."""
@@ -218,17 +185,19 @@ class ReferenceServer:
         tf32 = self.precision is Precision.TF32
         rounded = tf32_outputs(model, state, arguments) if tf32 else []
         expected, levels = expected_of(model, state, arguments, ready, rounded)
-        if ready.reference.case.sizes in self.large:
-            give_back_device()
         arrays = [array for choices in expected for array in choices]
         answers = self._file_of(arrays)
         counts = [len(choices) for choices in expected]
+        if self.large.has(ready):
+            del arrays, expected, rounded, model, state, arguments, tensors
+            give_back_device()
+            self.heap.give_back()
         return {"choices": counts, "levels": to_plain(levels)}, [inputs, answers]
 
     def rankings(self, key: str, case: int, seed: int) -> tuple[dict[str, Any], list[int]]:
         """What the indices among a draw's outputs point into (`Ranking` of envs/referee/ties.py),
         and a file: for each the values that are ranked, and the module's own indices."""
-        drawn = self._here(self.loaded[key][case]).draw(seed)
+        drawn = self.large.here(self.loaded[key][case]).draw(seed)
         found = rankings(drawn, NUDGE_UNITS * unit_of_inputs(*drawn[1:]))
         arrays = [array for one in found for array in (one.values, one.places.astype(np.int64))]
         return {"rankings": [ranking_to_plain(one) for one in found]}, [self._file_of(arrays)]
@@ -255,7 +224,7 @@ class ReferenceServer:
         place = (key, case, compiled, on_device, views)
         if place not in self.aims:
             ready = self.loaded[key][case]
-            reference, spec = self._here(ready), ready.spec
+            reference, spec = self.large.here(ready), ready.spec
             if not views:
                 reference, spec = replace(reference, dense=True), spec.contiguous()
             model, state, arguments = reference.draw(0)
@@ -285,7 +254,7 @@ class ReferenceServer:
     ) -> tuple[dict[str, Any], list[int]]:
         """The least that a kernel has to do for this case."""
         allowed = [Tolerance(**one) for one in tolerances]
-        return to_plain(least_work(self._here(self.loaded[key][case]), allowed)), []
+        return to_plain(least_work(self.large.here(self.loaded[key][case]), allowed)), []
 
     def shapes(self, problem: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
         """What the module takes and gives, and is made with: all that a model is told of a run."""
@@ -303,6 +272,10 @@ class ReferenceServer:
         noun = from_plain(Problem, problem)
         found = check_problem(noun, dropped)
         return {"admission": to_plain(found), "function": fingerprint(noun)}, []
+
+    def set_precision(self) -> None:
+        """As the judge says, whatever a module has set."""
+        set_precision(self.precision)
 
     def run_round(self, inputs: int, outputs: int) -> int:
         """PyTorch's forward, eager or compiled, on the file's tensors; its result is not needed.
@@ -324,7 +297,7 @@ class ReferenceServer:
             raise ProblemError("a round before a case was aimed at")
         aimed, given = self.aimed, self._given(self.aimed, inputs)
         if self.clock is not None:
-            set_precision(self.precision)  # another model that was made may have set its own
+            self.set_precision()  # another model that was made may have set its own
             return self.clock.time_ns(lambda: run(aimed.model, *given))
         return aimed.took_ns(given)
 

@@ -1,0 +1,268 @@
+"""Judges problems at the sizes that benchmarks of GPU kernels have, and counts memory: one row of
+JSON for each, on a GPU made of a processor.
+
+    python -m scripts.official_sizes [NAME ...] [--part 1]
+
+Modules and kernels are written for this script. `--part 8` takes an eighth of the rows. A kernel's
+instructions are translated to the processor, so seconds say nothing about a GPU; memory does, but
+for what the GPU itself would hold: here it is memory of the process that replays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+import pytest
+
+from kernelwright.data.suites.kernelbench import load_problem
+from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
+from kernelwright.envs.system.hardware import available_bytes
+from kernelwright.envs.types import Candidate
+
+SAMPLED_S = 0.05
+MB = 1 << 20
+MODULE = """
+import torch
+import torch.nn as nn
+
+{sizes}
+
+class Model(nn.Module):
+    def forward(self, {names}):
+        return {computes}
+
+def get_inputs():
+    return [{inputs}]
+
+def get_init_inputs():
+    return []
+"""
+ANSWER = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+{kernel}
+
+class ModelNew(torch.nn.Module):
+    def forward(self, {names}):
+        {calls}
+        return out
+"""
+BY_ROWS = """def by_rows(x, out, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    at = tl.arange(0, BLOCK)
+    values = tl.load(x + row * columns + at, mask=at < columns, other={other})
+    {stored}"""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A module and a kernel for it."""
+
+    sizes: dict[str, int]
+    """The first is divided by `--part`."""
+    names: str
+    inputs: str
+    computes: str
+    kernel: str
+    calls: tuple[str, ...]
+
+    def module(self, part: int) -> str:
+        first, *_ = self.sizes
+        rows = (
+            f"{name} = {size // (part if name == first else 1)}"
+            for name, size in self.sizes.items()
+        )
+        return MODULE.format(
+            sizes="\n".join(rows), names=self.names, computes=self.computes, inputs=self.inputs
+        )
+
+    def answer(self) -> str:
+        calls = "\n        ".join(self.calls)
+        return ANSWER.format(kernel=self.kernel, names=self.names, calls=calls)
+
+
+def of_rows(computes: str, stored: str, out: str, other: str = "0.0") -> dict[str, object]:
+    grid = "by_rows[(x.shape[0],)](x, out, x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))"
+    return {
+        "names": "x",
+        "inputs": "torch.rand(R, C)",
+        "computes": computes,
+        "kernel": BY_ROWS.format(stored=stored, other=other),
+        "calls": (f"out = {out}", grid),
+    }
+
+
+EACH = "tl.store(out + row * columns + at, {value}, mask=at < columns)"
+PROBLEMS = {
+    "elementwise": Written(
+        sizes={"R": 1 << 19, "C": 1 << 10},
+        **of_rows(
+            "torch.relu(x - 0.5)",
+            EACH.format(value="tl.maximum(values - 0.5, 0.0)"),
+            "torch.empty_like(x)",
+        ),
+    ),
+    "sum": Written(
+        sizes={"R": 1 << 19, "C": 1 << 10},
+        **of_rows(
+            "torch.sum(x, dim=1)",
+            "tl.store(out + row, tl.sum(values, 0))",
+            "torch.empty(x.shape[0], device=x.device)",
+        ),
+    ),
+    "softmax": Written(
+        sizes={"R": 1 << 17, "C": 1 << 12},
+        **of_rows(
+            "torch.softmax(x, dim=1)",
+            "e = tl.exp(values - tl.max(values, 0))\n    " + EACH.format(value="e / tl.sum(e, 0)"),
+            "torch.empty_like(x)",
+            'float("-inf")',
+        ),
+    ),
+    "product": Written(
+        sizes={"M": 4096, "K": 4096, "N": 4096},
+        names="a, b",
+        inputs="torch.rand(M, K), torch.rand(K, N)",
+        computes="torch.matmul(a, b)",
+        kernel="""def tiles(a, b, out, m, k, n, BLOCK: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)[:, None]
+    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)[None, :]
+    total = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
+    for start in range(0, k, BLOCK):
+        left = start + tl.arange(0, BLOCK)[None, :]
+        right = start + tl.arange(0, BLOCK)[:, None]
+        one = tl.load(a + rows * k + left, mask=(rows < m) & (left < k), other=0.0)
+        two = tl.load(b + right * n + columns, mask=(right < k) & (columns < n), other=0.0)
+        total += tl.dot(one, two, input_precision="ieee")
+    tl.store(out + rows * n + columns, total, mask=(rows < m) & (columns < n))""",
+        calls=(
+            "(m, k), n = a.shape, b.shape[1]",
+            "out = torch.empty(m, n, device=a.device)",
+            "tiles[(triton.cdiv(m, 64), triton.cdiv(n, 64))](a, b, out, m, k, n, BLOCK=64)",
+        ),
+    ),
+}
+
+
+@dataclass
+class Peaks:
+    """The most memory that was seen, in bytes: of each kind of process, and gone from the machine
+    in all."""
+
+    of_processes: dict[str, int] = field(default_factory=dict)
+    machine: int = 0
+
+    def __enter__(self) -> Peaks:
+        self._done, self._before = threading.Event(), available_bytes()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(SAMPLED_S):
+            self.machine = max(self.machine, self._before - available_bytes())
+            for kind, size in resident():
+                self.of_processes[kind] = max(self.of_processes.get(kind, 0), size)
+
+
+def resident() -> Iterator[tuple[str, int]]:
+    """(kind, resident bytes) of each process that judges."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().decode(errors="replace")
+            pages = int((folder / "statm").read_text().split()[1])
+        except OSError:  # it ended
+            continue
+        kind = next((kind for sign, kind in KINDS.items() if sign in words), None)
+        if kind:
+            yield kind, pages * 4096
+
+
+KINDS = {
+    "device_reference.serve": "reference",
+    "envs.device.process": "replay",
+    "guest.main": "trace",
+    "official_sizes": "worker",
+}
+
+
+@contextmanager
+def judging() -> Iterator[Evaluator]:
+    """An evaluator for a GPU made of this processor, with limits of time for one."""
+    from tests import ptx_device
+    from tests.device_evaluator import judging_on
+
+    with ExitStack() as ended:
+        patched = ended.enter_context(pytest.MonkeyPatch.context())
+        folder = ended.enter_context(tempfile.TemporaryDirectory())
+        evaluator = ended.enter_context(judging_on(ptx_device.device(Path(folder)), patched))
+        evaluator.config = JudgingConfig(round_limit_s=3600.0, candidate_limit_s=1e6)
+        yield evaluator
+
+
+def row_of(name: str, part: int) -> dict[str, object]:
+    """What judging this problem gave and took."""
+    with tempfile.TemporaryDirectory() as folder, judging() as evaluator:
+        file = Path(folder) / f"{name}.py"
+        file.write_text(PROBLEMS[name].module(part), encoding="utf-8")
+        problem = load_problem(file)
+        source = PROBLEMS[name].answer()
+        candidate = Candidate(problem_key=problem.key, dialect="triton", source=source)
+        with Peaks() as loading:
+            started = time.monotonic()
+            loaded = evaluator._load(problem, evaluator.precision)
+            load_s = time.monotonic() - started
+        with Peaks() as drawing:
+            started = time.monotonic()
+            evaluator.reference.draw(loaded, loaded.timed, 1).close()
+            draw_s = time.monotonic() - started
+        with Peaks() as judged:
+            found = evaluator.judge(problem, candidate, timed=False, seed=1)
+    tensors = loaded.specs[loaded.timed].tensors
+    return {
+        "problem": name,
+        "part": part,
+        "tensor_mb": [one.size_bytes // MB for one in tensors],
+        "verdict": found.verdict,
+        "reason": found.reason,
+        "rounds": len(found.check.rounds) if found.check else 0,
+        "seconds": {"load": load_s, "draw": draw_s, "judge": found.seconds},
+        "peak_mb": {
+            when: {"machine": one.machine // MB}
+            | {kind: size // MB for kind, size in one.of_processes.items()}
+            for when, one in (("load", loading), ("draw", drawing), ("judge", judged))
+        },
+        "log": found.log[-500:] if found.verdict != "correct" else "",
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("names", nargs="*", help="all of them, if none is named")
+    parser.add_argument("--part", type=int, default=1)
+    options = parser.parse_args()
+    names = options.names or list(PROBLEMS)
+    if unknown := sorted(set(names) - set(PROBLEMS)):
+        parser.error(f"no problem {', '.join(unknown)}; there are {', '.join(PROBLEMS)}")
+    for name in names:
+        print(json.dumps(row_of(name, options.part)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
