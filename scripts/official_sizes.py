@@ -93,43 +93,37 @@ class Written:
         return ANSWER.format(kernel=self.kernel, names=self.names, calls=calls)
 
 
-def of_rows(computes: str, stored: str, out: str, other: str = "0.0") -> dict[str, object]:
+def of_rows(rows: int, computes: str, stored: str, out: str, other: str = "0.0") -> Written:
+    """Of 2 GB of inputs, row by row."""
     grid = "by_rows[(x.shape[0],)](x, out, x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))"
-    return {
-        "names": "x",
-        "inputs": "torch.rand(R, C)",
-        "computes": computes,
-        "kernel": BY_ROWS.format(stored=stored, other=other),
-        "calls": (f"out = {out}", grid),
-    }
+    return Written(
+        sizes={"R": rows, "C": (1 << 29) // rows},
+        names="x",
+        inputs="torch.rand(R, C)",
+        computes=computes,
+        kernel=BY_ROWS.format(stored=stored, other=other),
+        calls=(f"out = {out}", grid),
+    )
 
 
 EACH = "tl.store(out + row * columns + at, {value}, mask=at < columns)"
+SOFTMAX = f"""e = tl.exp(values - tl.max(values, 0))
+    {EACH.format(value="e / tl.sum(e, 0)")}"""
 PROBLEMS = {
-    "elementwise": Written(
-        sizes={"R": 1 << 19, "C": 1 << 10},
-        **of_rows(
-            "torch.relu(x - 0.5)",
-            EACH.format(value="tl.maximum(values - 0.5, 0.0)"),
-            "torch.empty_like(x)",
-        ),
+    "elementwise": of_rows(
+        1 << 19,
+        "torch.relu(x - 0.5)",
+        EACH.format(value="tl.maximum(values - 0.5, 0.0)"),
+        "torch.empty_like(x)",
     ),
-    "sum": Written(
-        sizes={"R": 1 << 19, "C": 1 << 10},
-        **of_rows(
-            "torch.sum(x, dim=1)",
-            "tl.store(out + row, tl.sum(values, 0))",
-            "torch.empty(x.shape[0], device=x.device)",
-        ),
+    "sum": of_rows(
+        1 << 19,
+        "torch.sum(x, dim=1)",
+        "tl.store(out + row, tl.sum(values, 0))",
+        "torch.empty(x.shape[0], device=x.device)",
     ),
-    "softmax": Written(
-        sizes={"R": 1 << 17, "C": 1 << 12},
-        **of_rows(
-            "torch.softmax(x, dim=1)",
-            "e = tl.exp(values - tl.max(values, 0))\n    " + EACH.format(value="e / tl.sum(e, 0)"),
-            "torch.empty_like(x)",
-            'float("-inf")',
-        ),
+    "softmax": of_rows(
+        1 << 17, "torch.softmax(x, dim=1)", SOFTMAX, "torch.empty_like(x)", 'float("-inf")'
     ),
     "product": Written(
         sizes={"M": 4096, "K": 4096, "N": 4096},

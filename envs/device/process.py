@@ -269,7 +269,7 @@ def _answered(replayer: Replayer, kind: bytes, files: list[int]) -> tuple[bytes,
     if kind == b"E":
         return kind, replayer.empty_ns().to_bytes(NS_BYTES, "little")
     if kind == b"P":
-        _prepare(replayer, _map(files[0], writable=False)[:])
+        _prepare(replayer, bytes(_map(files[0], writable=False)))
         return kind, b""
     inputs, outputs = (_map(one, writable=number == 1) for number, one in enumerate(files))
     return b"D", replayer.round(inputs, outputs).to_bytes(NS_BYTES, "little")

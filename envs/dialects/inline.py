@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -46,7 +47,6 @@ from kernelwright.envs.plan.tables import library_file
 from kernelwright.envs.plan.trace import Addresses
 from kernelwright.envs.referee.layout import python_layout
 from kernelwright.envs.sandbox.build import compile_once
-from kernelwright.envs.sandbox.cgroup import with_room
 from kernelwright.envs.sandbox.limits import RECORD_LIMITS, TRACE_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
@@ -189,7 +189,7 @@ def traced(
             **{library_file(number): one.content for number, one in enumerate(libraries)},
         },
         mode="launches",
-        limits=with_room(TRACE_LIMITS, room_for(specs)),
+        limits=replace(TRACE_LIMITS, room_bytes=room_for(specs)),
         limit_s=TRACE_LIMIT_S,
     )
     if made.failure:
@@ -237,7 +237,7 @@ def record(source: str, spec: CaseSpec, sandboxes: Sandboxes) -> list[Extension]
         [device_word(device_properties()) if gpus() or "cuda_sources" in source else ""],
         {"candidate.py": source, "layout.json": python_layout(spec)},
         mode="record",
-        limits=with_room(RECORD_LIMITS, room_for([spec])),
+        limits=RECORD_LIMITS,
         limit_s=RECORD_LIMIT_S,
     )
     if made.failure:

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -35,7 +36,6 @@ from kernelwright.envs.plan.steps import MOST_STEPS, Count, Step, Strict
 from kernelwright.envs.ptx.program import ARCHITECTURE
 from kernelwright.envs.referee.layout import python_layout
 from kernelwright.envs.sandbox.build import BuildResult, compile_once
-from kernelwright.envs.sandbox.cgroup import with_room
 from kernelwright.envs.sandbox.limits import TRITON_LIMITS
 from kernelwright.envs.sandbox.runtimes import Runtime, Sandboxes
 from kernelwright.envs.sandbox.toolchain import triton_tools
@@ -217,7 +217,7 @@ def _run(
         [device_word(device_properties(architecture)), allowed, str(architecture), str(others)],
         {"candidate.py": candidate.source, "layouts.json": json.dumps(layouts)},
         mode="trace",
-        limits=with_room(TRITON_LIMITS, room_for(specs)),
+        limits=replace(TRITON_LIMITS, room_bytes=room_for(specs)),
         limit_s=limit_s,
     )
 

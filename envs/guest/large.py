@@ -1,21 +1,22 @@
-"""Keeps traces of large tensors within little memory: their pages are never touched.
+"""Keeps traces of large tensors within little memory: they are addresses that nobody writes to.
 
 A trace needs no values, but PyTorch writes zeros and copies where it is asked to. Of a large tensor
-that is left out: the tape has the step, and the tensor is memory that nobody has written to.
+that is left out: the tape has the step. It reads as zeros, which takes no memory, and addresses
+that cannot be written to count to no limit of memory (`room_bytes` of envs/sandbox/limits.py).
 """
 
 from __future__ import annotations
 
+import mmap
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
 LARGE_BYTES = 64 << 20
-"""Tensors from this size on have no values. More than what is mapped anew whenever it is asked for
-(32 MB in glibc), and reads as zeros; and more than any constant of a plan has."""
+"""Tensors from this size on have no values. More than any constant of a plan has."""
 LARGEST_ITEM_BYTES = 8
 IN_PLACE = frozenset(("copy_", "fill_", "zero_"))
 VALUES: dict[str, Any] = {
@@ -26,30 +27,28 @@ VALUES: dict[str, Any] = {
 }
 """Operator → the one value that it writes everywhere."""
 LEFT_OUT = frozenset(VALUES) | frozenset(
-    "clone copy_ _to_copy cat constant_pad_nd repeat stack".split()  # noqa: SIM905
+    """
+    clone copy_ _to_copy cat constant_pad_nd repeat stack
+    empty empty_like empty_strided new_empty new_empty_strided
+    """.split()  # noqa: SIM905
 )
-"""Operators whose work may be left out: they write one value, or copy."""
-
-
-class WithoutWork(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Within it the operators of `LEFT_OUT` do no work on large tensors."""
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """No: it would import torch's compiler, which takes longer than all the rest."""
-        return False
-
-    def __torch_dispatch__(
-        self, func: Any, _: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        named = kwargs or {}
-        found = without_work(func, func.overloadpacket.__name__, args, named)
-        return func(*args, **named) if found is None else found
+"""Operators whose work may be left out: they write one value, copy, or only make a tensor."""
 
 
 def is_large(tensor: torch.Tensor) -> bool:
-    """Whether its values are nobody's concern."""
-    return tensor.numel() * tensor.element_size() >= LARGE_BYTES
+    """Whether it is, or is a part of, what has no values."""
+    return _bytes(tensor) >= LARGE_BYTES or tensor.untyped_storage().nbytes() >= LARGE_BYTES
+
+
+def reserved(
+    shape: Sequence[int], dtype: torch.dtype, strides: Sequence[int] | None = None
+) -> torch.Tensor:
+    """A tensor at addresses of its own, which read as zeros and cannot be written to."""
+    with torch._C.DisableTorchFunction():
+        like = torch.empty_strided(shape, strides or _dense(shape), dtype=dtype, device="meta")
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        memory = mmap.mmap(-1, like.untyped_storage().nbytes(), flags=flags, prot=mmap.PROT_READ)
+        return torch.frombuffer(memory, dtype=dtype).as_strided(shape, like.stride())
 
 
 def without_work(func: Any, name: str, args: Any, named: dict[str, Any]) -> torch.Tensor | None:
@@ -57,17 +56,23 @@ def without_work(func: Any, name: str, args: Any, named: dict[str, Any]) -> torc
 
     Shape, strides and type are those that PyTorch says for tensors without memory.
     """
-    if name not in LEFT_OUT or _at_most(args) * LARGEST_ITEM_BYTES < LARGE_BYTES:
-        return None
     if name in IN_PLACE:
         return args[0] if is_large(args[0]) else None
+    if name not in LEFT_OUT or _at_most(args) * LARGEST_ITEM_BYTES < LARGE_BYTES:
+        return None
     if any(one.name == "device" for one in func._schema.arguments):
         named = named | {"device": torch.device("meta")}
     with torch._C.DisableTorchFunction():
         made = func(*tree_map(_on_meta, args), **named)
-        if not is_large(made):
-            return None
-        return torch.empty_strided(made.shape, made.stride(), dtype=made.dtype)
+    return reserved(made.shape, made.dtype, made.stride()) if _bytes(made) >= LARGE_BYTES else None
+
+
+def _bytes(tensor: torch.Tensor) -> int:
+    return tensor.numel() * tensor.element_size()
+
+
+def _dense(shape: Sequence[int]) -> list[int]:
+    return [prod(shape[at + 1 :]) for at in range(len(shape))]
 
 
 def _on_meta(one: Any) -> Any:

@@ -15,7 +15,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -23,7 +23,7 @@ from typing import Any
 import torch
 import torch.utils.cpp_extension
 
-from kernelwright.envs.guest.large import WithoutWork, is_large
+from kernelwright.envs.guest.large import LARGE_BYTES
 from kernelwright.envs.guest.leave import NOT_LOADABLE, leave
 from kernelwright.envs.guest.limits import as_written
 from kernelwright.envs.guest.load_inline import Recorder, give
@@ -70,12 +70,12 @@ def record(words: list[str]) -> None:
     give(recorder)
     layout, rounds = scratch("layout.json"), Rounds(model_class())
     rounds.make(layout)
-    tensors = [invented(one) for one in layout["inputs"]]
-    without_work = WithoutWork() if any(map(is_large, tensors)) else nullcontext()
-    # Some build when they are called.
-    with suppress(BaseException), torch.inference_mode(), without_work:
-        _, given, named = rounds.arranged(tensors)
-        rounds.model(*given, **named)
+    # Some build when they are called. What others do then needs no memory of this process.
+    if not (recorder.calls and is_large_case(layout)):
+        with suppress(BaseException), torch.inference_mode():
+            tensors = [invented(one, with_values=True) for one in layout["inputs"]]
+            _, given, named = rounds.arranged(tensors)
+            rounds.model(*given, **named)
     with os.fdopen(CHANNEL, "w") as file:
         json.dump(recorder.calls, file)
 
@@ -114,6 +114,13 @@ def trace(words: list[str]) -> None:
 def size_of(layout: dict[str, Any]) -> int:
     """The elements of all tensors of a case."""
     return sum(math.prod(one["shape"]) for one in (*layout["inputs"], *layout["outputs"]))
+
+
+def is_large_case(layout: dict[str, Any]) -> bool:
+    """Whether a tensor of it may have as much as those that are not given values."""
+    tensors = (*layout["inputs"], *layout["outputs"])
+    sizes = (getattr(torch, one["dtype"]).itemsize * math.prod(one["shape"]) for one in tensors)
+    return any(size >= LARGE_BYTES for size in sizes)
 
 
 def launches(words: list[str]) -> None:

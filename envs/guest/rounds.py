@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.autograd.graph import increment_version
 
-from kernelwright.envs.guest.large import LARGE_BYTES
+from kernelwright.envs.guest.large import LARGE_BYTES, reserved
 from kernelwright.envs.guest.leave import (
     COMPILE_ERROR,
     FORWARD_RAISED,
@@ -140,7 +140,7 @@ def _flatten(output: Any) -> list[torch.Tensor]:
 def invented(spec: dict[str, Any], *, with_values: bool = False) -> torch.Tensor:
     """A tensor of this kind, where nothing depends on the values: some around one, which vary and
     have logarithms, and of whole numbers zeros, which are an index into anything. Without
-    `with_values` a large one's pages are not touched, and read as zeros."""
+    `with_values` a large one reads as zeros, and cannot be written to."""
     dtype, strides = getattr(torch, spec["dtype"]), spec.get("strides")
     shape, first = spec["shape"], spec.get("first", 0)
     if strides is not None:  # all of what a view is a view of
@@ -148,7 +148,7 @@ def invented(spec: dict[str, Any], *, with_values: bool = False) -> torch.Tensor
         shape = [first + 1 + sum((size - 1) * stride for size, stride in steps)]
     with ours():
         if not with_values and math.prod(shape) * dtype.itemsize >= LARGE_BYTES:
-            made = torch.empty(shape, dtype=dtype)
+            made = reserved(shape, dtype)
         elif dtype.is_floating_point:
             some = torch.rand(shape, generator=torch.Generator().manual_seed(0))
             made = (some + 0.5).to(dtype)

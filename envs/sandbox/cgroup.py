@@ -11,12 +11,11 @@ import itertools
 import os
 import time
 from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from kernelwright.envs.sandbox.limits import CGROUP_MEMORY_BYTES, CGROUP_PROCESSES, Limits
+from kernelwright.envs.sandbox.limits import CGROUP_MEMORY_BYTES, CGROUP_PROCESSES
 from kernelwright.envs.system.hardware import counts
 
 PREFIX = "kernelwright"
@@ -36,16 +35,6 @@ def cgroup_kind() -> Literal["v1", "v2"] | None:
             _remove(folders)
             return kind  # type: ignore[return-value]
     return None
-
-
-def with_room(limits: Limits, size_bytes: int) -> Limits:
-    """The same with so much more address space, where a group counts the pages that are touched.
-
-    Elsewhere address space is all that is limited, and stays as it is.
-    """
-    if cgroup_kind() is None:
-        return limits
-    return replace(limits, memory_bytes=limits.memory_bytes + size_bytes)
 
 
 class Cgroup:
