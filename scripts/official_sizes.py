@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 
@@ -157,14 +157,21 @@ class Peaks:
 
     of_processes: dict[str, int] = field(default_factory=dict)
     machine: int = 0
+    seconds: float = 0.0
+
+    def in_mb(self) -> dict[str, int]:
+        found = {kind: size // MB for kind, size in self.of_processes.items()}
+        return {"machine": self.machine // MB, **found}
 
     def __enter__(self) -> Peaks:
         self._done, self._before = threading.Event(), available_bytes()
+        self._started = time.monotonic()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.seconds = time.monotonic() - self._started
         self._done.set()
         self._thread.join()
 
@@ -210,40 +217,49 @@ def judging() -> Iterator[Evaluator]:
         yield evaluator
 
 
-def row_of(name: str, part: int) -> dict[str, object]:
-    """What judging this problem gave and took."""
+@dataclass(frozen=True)
+class Row:
+    """What judging a problem gave and took."""
+
+    problem: str
+    part: int
+    tensor_mb: list[int]
+    """Of each tensor of the timed case, inputs first."""
+    verdict: str
+    reason: str
+    rounds: int
+    seconds: dict[str, float]
+    peak_mb: dict[str, dict[str, int]]
+    """By what was done and kind of process; `machine`: what was gone from it in all."""
+    log: str
+
+
+def row_of(name: str, part: int) -> Row:
     with tempfile.TemporaryDirectory() as folder, judging() as evaluator:
         file = Path(folder) / f"{name}.py"
         file.write_text(PROBLEMS[name].module(part), encoding="utf-8")
         problem = load_problem(file)
         source = PROBLEMS[name].answer()
         candidate = Candidate(problem_key=problem.key, dialect="triton", source=source)
+        evaluator.reference.on_meta(problem)  # it has started
         with Peaks() as loading:
-            started = time.monotonic()
             loaded = evaluator._load(problem, evaluator.precision)
-            load_s = time.monotonic() - started
         with Peaks() as drawing:
-            started = time.monotonic()
             evaluator.reference.draw(loaded, loaded.timed, 1).close()
-            draw_s = time.monotonic() - started
         with Peaks() as judged:
             found = evaluator.judge(problem, candidate, timed=False, seed=1)
-    tensors = loaded.specs[loaded.timed].tensors
-    return {
-        "problem": name,
-        "part": part,
-        "tensor_mb": [one.size_bytes // MB for one in tensors],
-        "verdict": found.verdict,
-        "reason": found.reason,
-        "rounds": len(found.check.rounds) if found.check else 0,
-        "seconds": {"load": load_s, "draw": draw_s, "judge": found.seconds},
-        "peak_mb": {
-            when: {"machine": one.machine // MB}
-            | {kind: size // MB for kind, size in one.of_processes.items()}
-            for when, one in (("load", loading), ("draw", drawing), ("judge", judged))
-        },
-        "log": found.log[-500:] if found.verdict != "correct" else "",
-    }
+    steps = {"load": loading, "draw": drawing, "judge": judged}
+    return Row(
+        problem=name,
+        part=part,
+        tensor_mb=[one.size_bytes // MB for one in loaded.specs[loaded.timed].tensors],
+        verdict=found.verdict,
+        reason=found.reason,
+        rounds=len(found.check.rounds) if found.check else 0,
+        seconds={when: round(one.seconds, 1) for when, one in steps.items()},
+        peak_mb={when: one.in_mb() for when, one in steps.items()},
+        log=found.log[-500:] if found.verdict != "correct" else "",
+    )
 
 
 def main() -> None:
@@ -255,7 +271,7 @@ def main() -> None:
     if unknown := sorted(set(names) - set(PROBLEMS)):
         parser.error(f"no problem {', '.join(unknown)}; there are {', '.join(PROBLEMS)}")
     for name in names:
-        print(json.dumps(row_of(name, options.part)), flush=True)
+        print(json.dumps(asdict(row_of(name, options.part))), flush=True)
 
 
 if __name__ == "__main__":

@@ -29,23 +29,23 @@ def playing_on(
     """
 
     class There(model_class):  # type: ignore[misc]
-        arrived = False
+        kernelwright_is_there = False
 
         @wraps(model_class.forward)
         def forward(self, *given: Any, **named: Any) -> Any:
-            if self.arrived:
+            if self.kernelwright_is_there:
                 return super().forward(*given, **named)
             begin()
             _seed(device)
             state = dict(self.named_parameters(remove_duplicate=False))
             state |= dict(self.named_buffers(remove_duplicate=False))
-            self.arrived = True
+            self.kernelwright_is_there = True
             try:
                 found = torch.func.functional_call(
                     self, _moved(state, device), *_moved((given, named), device), tie_weights=False
                 )
             finally:
-                self.arrived = False
+                self.kernelwright_is_there = False
             return _moved(tree_map(_some, found) if sampled else found, "cpu")
 
     return There

@@ -8,13 +8,13 @@ this is used where problems are admitted, which takes no GPU.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import torch
 
 from kernelwright.envs.abi import CaseSpec
+from kernelwright.envs.device.memory import says_full
 from kernelwright.envs.device.there import playing_on
 from kernelwright.envs.referee.tolerance import BASE
 from kernelwright.envs.reference.distributions import AS_MADE
@@ -46,15 +46,22 @@ class LargeCases:
         self.known: dict[Sizes, Large] = {}
 
     def find(self, problem: Problem, cases: Sequence[Case]) -> None:
-        """Takes these cases for large. What cannot run on its sizes, or there, is none."""
+        """Takes these cases for large. What cannot run on its sizes, or there, is none; where the
+        device has no room, this raises what PyTorch does."""
         for case in cases:
-            if case.sizes not in self.known:
-                with suppress(Exception):  # the problem's own code ran
-                    here = load_reference(problem, replace(case, distribution=AS_MADE))
-                    spec = self._there(here).spec()
-                    floats = all(one.dtype in BASE for one in spec.inputs)
-                    smaller = smaller_sizes(problem, case) if floats else None
-                    self.known[case.sizes] = Large(here, spec, smaller)
+            if case.sizes in self.known:
+                continue
+            try:
+                self.known[case.sizes] = self._found(problem, case)
+            except Exception as error:  # the problem's own code ran
+                if says_full(error):
+                    raise
+
+    def _found(self, problem: Problem, case: Case) -> Large:
+        here = load_reference(problem, replace(case, distribution=AS_MADE))
+        spec = self._there(here).spec()
+        floats = all(one.dtype in BASE for one in spec.inputs)
+        return Large(here, spec, smaller_sizes(problem, case) if floats else None)
 
     def prepare(self, problem: Problem, case: Case, known: Known, *, first: bool = True) -> Ready:
         """As `prepare` does; of a large case the module runs on the device."""
@@ -97,7 +104,7 @@ def smaller_sizes(problem: Problem, case: Case) -> Sizes | None:
         return None
     found, size_bytes = dict(case.sizes), wanted.size_bytes
     for name in found:
-        while found[name] % 2 == 0 and size_bytes > ENOUGH_BYTES:
+        while found[name] > 1 and size_bytes > ENOUGH_BYTES:
             tried = found | {name: found[name] // 2}
             done = _done(problem, replace(case, sizes=tuple(tried.items())))
             if done is None or not done.tells_of(wanted):
