@@ -193,13 +193,8 @@ class Driver:
 
     def download(self, source: int, size_bytes: int) -> bytes:
         found = ctypes.create_string_buffer(max(size_bytes, 1))
-        self.download_to(ctypes.addressof(found), source, size_bytes)
+        self.call("cuMemcpyDtoH_v2", found, Address(source), ctypes.c_size_t(size_bytes))
         return found.raw[:size_bytes]
-
-    def download_to(self, to: int, source: int, size_bytes: int) -> None:
-        """Into memory of the host that begins at `to`."""
-        size = ctypes.c_size_t(size_bytes)
-        self.call("cuMemcpyDtoH_v2", Handle(to), Address(source), size)
 
     def wait(self) -> None:
         """Until all that was asked of the device is done, on any stream."""
