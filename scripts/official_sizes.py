@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import tempfile
 import threading
 import time
@@ -29,7 +30,7 @@ from kernelwright.envs.system.hardware import available_bytes
 from kernelwright.envs.types import Candidate
 
 SAMPLED_S = 0.05
-MB = 1 << 20
+MB, PAGE_BYTES = 1 << 20, os.sysconf("SC_PAGE_SIZE")
 MODULE = """
 import torch
 import torch.nn as nn
@@ -183,16 +184,25 @@ class Peaks:
 
 
 def resident() -> Iterator[tuple[str, int]]:
-    """(kind, resident bytes) of each process that judges."""
+    """(kind, resident bytes) of each process that this one has started, and of itself."""
+    parents: dict[int, int] = {}
+    found: list[tuple[int, str, int]] = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "cmdline").read_bytes().decode(errors="replace")
             pages = int((folder / "statm").read_text().split()[1])
+            after_name = (folder / "stat").read_text().rpartition(")")[2].split()
         except OSError:  # it ended
             continue
+        parents[int(folder.name)] = int(after_name[1])
         kind = next((kind for sign, kind in KINDS.items() if sign in words), None)
-        if kind:
-            yield kind, pages * 4096
+        found += [(int(folder.name), kind, pages * PAGE_BYTES)] if kind else []
+    for process, kind, size in found:
+        ancestor = process
+        while ancestor not in (0, os.getpid()):
+            ancestor = parents.get(ancestor, 0)
+        if ancestor:
+            yield kind, size
 
 
 KINDS = {
