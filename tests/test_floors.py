@@ -46,7 +46,9 @@ REFERENCE_PROCESS = (
     "envs.reference.tf32",
     "envs.reference.torch_compile",
     "envs.reference.torch_peaks",
+    "envs.device.there",
     "envs.device.torch_clock",
+    "envs.reference.large_cases",
     "envs.reference.least_work",
     "envs.reference.products",
 )

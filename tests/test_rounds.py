@@ -44,6 +44,10 @@ class DevicePeer(Peer):
     reports_ns = True
 
 
+class OurPeer(Peer):
+    is_ours = True
+
+
 @pytest.fixture
 def inputs() -> Iterator[int]:
     descriptor = memfd(INPUTS)
@@ -106,6 +110,29 @@ def test_a_round_gives_the_inputs_read_only_and_poisoned_outputs_and_takes_what_
     assert duration_ns > 0
     assert copy[: len(INPUTS)] == np.array([2, 4, 6], np.float32).tobytes()
     assert len(copy) == output_file_bytes(SPEC)
+
+
+def test_a_process_of_ours_gets_the_draws_own_file_and_outputs_whose_pages_are_not_there_yet(
+    inputs: int,
+) -> None:
+    seal(inputs)
+
+    def double(channel: socket.socket, message: bytes, files: list[int]) -> None:
+        assert os.path.samestat(os.fstat(files[0]), os.fstat(inputs))
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.pwrite(files[0], b"x", 0)
+        content = os.pread(files[1], 1 << 20, 0)
+        assert len(content) == output_file_bytes(SPEC)
+        assert not any(content[: len(INPUTS)])
+        (guard,) = set(content[len(INPUTS) :])
+        assert guard in GUARDS
+        os.pwrite(files[1], INPUTS, 0)
+        channel.send(b"D" + message[1:])
+
+    _, copy = played(double, inputs, OurPeer)
+    outputs, spilled = read_outputs(copy, SPEC)
+    assert outputs[0].tobytes() == INPUTS
+    assert not spilled
 
 
 def test_the_clock_runs_from_before_the_inputs_are_there_until_the_copy_is_taken(

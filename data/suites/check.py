@@ -40,7 +40,8 @@ CHECK_LIMIT_S = 1800.0
 
 
 NOT_DECIDING = (
-    *("__init__", "client", "draws", "files", "heap", "least_work", "module_facts", "on_meta"),
+    *("__init__", "client", "draws", "files", "heap", "large_cases", "least_work"),
+    *("module_facts", "on_meta"),
     *("precision", "process", "products", "replies", "tf32", "torch_compile", "torch_peaks"),
 )
 """Modules of envs/reference without a say in admissions: all others decide them, also new ones."""

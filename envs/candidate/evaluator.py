@@ -144,7 +144,8 @@ class Evaluator:
     def _judge(self, problem: Problem, candidate: Candidate, timed: bool, seed: int) -> Evaluation:
         if not candidate.source.strip():
             return Evaluation(verdict=Verdict.NO_KERNEL, reason="empty_source")
-        loaded = self._load(problem, self.precision if self.gpu else Precision.IEEE)
+        precision = self.precision if self.gpu else Precision.IEEE
+        loaded = self.memory.run(lambda: self._load(problem, precision))
         dialect = DIALECTS[candidate.dialect]
         if dialect.entry != MODULE:
             loaded = loaded.contiguous()

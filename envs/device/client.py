@@ -30,6 +30,7 @@ class GpuCandidate(RoundPeer):
     """An answer's launches in a process of ours (envs/device/process.py)."""
 
     reports_ns = True
+    is_ours = True
 
     def __init__(self, messages: Messages, round_limit_s: float) -> None:
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -20,6 +20,10 @@ RESERVED_BYTES = 2 * WORKERS_A_GPU * CONTEXT_BYTES
 """What the judge itself takes of a GPU: the reference of each worker, and a process that replays.
 An answer may ask for the rest of the GPU, whoever else is on it."""
 
+LARGE_BYTES = 160 << 20
+"""Cases whose tensors have as much are expected on the GPU. A core takes half a second for the
+128 MB of a starter problem."""
+
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 15.0, *[30.0] * 9)
 """Between tries: `MEMORY_WAIT_S` together."""
 SHORT = 5

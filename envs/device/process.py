@@ -12,16 +12,17 @@ long the device took, in nanoseconds. 'E' is answered with how long a step witho
 from __future__ import annotations
 
 import base64
+import ctypes
 import json
 import mmap
 import os
 import secrets
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from kernelwright.envs.device.driver import OUT_OF_MEMORY as CUDA_OUT_OF_MEMORY
 from kernelwright.envs.device.driver import Driver, DriverError
@@ -40,8 +41,13 @@ from kernelwright.envs.referee.exit_codes import (
     RESULT_REUSED,
 )
 from kernelwright.envs.referee.layout import GUARD_BYTES, GUARDS, NONCE_BYTES, NS_BYTES, POISON
+from kernelwright.envs.system.memfd import Mapped, mapped
 
 MESSAGE_BYTES = 1 << 12
+PIECE_BYTES = 64 << 20
+"""What is compared or downloaded at once."""
+Reader: TypeAlias = Callable[[int, int], bytes]
+"""(where to begin, how many bytes) → the bytes."""
 OURS = frozenset(
     """
     CUDA_ERROR_ECC_UNCORRECTABLE CUDA_ERROR_DEVICE_UNAVAILABLE CUDA_ERROR_SYSTEM_NOT_READY
@@ -140,26 +146,28 @@ class Replayer:
             name: (self.driver.allocate(size + GUARD_BYTES), size) for name, size in sizes.items()
         }
 
-    def round(self, inputs: mmap.mmap, outputs: mmap.mmap) -> int:
+    def round(self, inputs: Mapped, outputs: Mapped) -> int:
         """Device time of one run in nanoseconds; its results are in `outputs`."""
-        given = inputs[:]
         for name in self.regions.keys() - self.kept:
-            self._reset(name, given if name == "inputs" else self.contents.get(name))
+            self._reset(name, inputs if name == "inputs" else self.contents.get(name))
         called, self.first = self.first or self.later, None
         duration_ns = self._marked_ns(called.run)
-        self._look_at_guards(given)
+        self._look_at_guards(inputs)
         for name, offset, size, place in called.results:
-            outputs[place : place + size] = self.driver.download(
-                self.regions[name][0] + offset, size
-            )
+            there = _reader(self.driver.download, self.regions[name][0] + offset)
+            # By way of memory of our own: a driver that held a page of the file would keep the
+            # referee from sealing it.
+            for start, piece in _pieces(size):
+                to = ctypes.addressof(outputs) + place + start
+                ctypes.memmove(to, there(start, piece), piece)
         self._look_again()
         return duration_ns
 
     def _look_again(self) -> None:
         """No call may change what the first gave back: who called still has it."""
         for at, copied, size in self.watched:
-            found, before = (self.driver.download(self._address(one), size) for one in (at, copied))
-            if found != before:
+            places = self._address(at), self._address(copied)
+            if not _same(size, *(_reader(self.driver.download, one) for one in places)):
                 leave(RESULT_REUSED, "a later call changed what the first gave back")
 
     def _called(self, told: dict[str, Any]) -> Called:
@@ -181,7 +189,7 @@ class Replayer:
         self.driver.wait()
         return self.driver.between_marks_ns()
 
-    def _reset(self, name: str, content: bytes | None) -> None:
+    def _reset(self, name: str, content: bytes | Mapped | None) -> None:
         """A region has this in it, or poison; behind it lies one of GUARDS."""
         at, size = self.regions[name]
         self.guards[name] = bytes([secrets.choice(GUARDS)])
@@ -191,12 +199,13 @@ class Replayer:
             self.driver.wait()  # the upload is not in our stream, and could overtake the poison
             self.driver.upload(content, at, size)
 
-    def _look_at_guards(self, given: bytes) -> None:
+    def _look_at_guards(self, given: Mapped) -> None:
         for name, (at, size) in self.regions.items():
             if self.driver.download(at + size, GUARD_BYTES) != self.guards[name] * GUARD_BYTES:
                 leave(OUT_OF_BOUNDS, f"something was written behind {name}")
         at, size = self.regions["inputs"]
-        if self.driver.download(at, size) != given[:size]:
+        here = _reader(ctypes.string_at, ctypes.addressof(given))
+        if not _same(size, _reader(self.driver.download, at), here):
             leave(INPUTS_CHANGED, "an input was written")
 
     def _step(self, told: dict[str, Any]) -> Callable[[], None]:
@@ -235,23 +244,41 @@ def _size_bytes(sizes: dict[str, int]) -> int:
     return sum(taken_bytes(size + GUARD_BYTES) for size in sizes.values())
 
 
+def _reader(read: Callable[[int, int], bytes], at: int) -> Reader:
+    """Reads memory from this address on."""
+    return lambda start, size: read(at + start, size)
+
+
+def _same(size_bytes: int, one: Reader, other: Reader) -> bool:
+    """Whether both read the same."""
+    return all(one(*piece) == other(*piece) for piece in _pieces(size_bytes))
+
+
+def _pieces(size_bytes: int) -> Iterator[tuple[int, int]]:
+    """(start, bytes) of each part of something that may have gigabytes."""
+    for start in range(0, size_bytes, PIECE_BYTES):
+        yield start, min(PIECE_BYTES, size_bytes - start)
+
+
 def serve(channel: socket.socket, replayer: Replayer) -> None:
     """Answers the referee until it hangs up."""
     while True:
         message, files, _, _ = socket.recv_fds(channel, MESSAGE_BYTES, 2)
         if not message:
             return
-        maps = [_map(one, writable=number == 1) for number, one in enumerate(files)]
-        kind, said = message[:1], b""
-        if kind == b"P":
-            _prepare(replayer, maps[0][:])
-        elif kind == b"E":
-            said = replayer.empty_ns().to_bytes(NS_BYTES, "little")
-        else:
-            kind, said = b"D", replayer.round(*maps).to_bytes(NS_BYTES, "little")
-        for one in maps:
-            one.close()
+        kind, said = _answered(replayer, message[:1], files)
         channel.send(kind + message[1 : 1 + NONCE_BYTES] + said)
+
+
+def _answered(replayer: Replayer, kind: bytes, files: list[int]) -> tuple[bytes, bytes]:
+    """(the answer's letter, what is behind its nonce). Nothing of the files is mapped any more."""
+    if kind == b"E":
+        return kind, replayer.empty_ns().to_bytes(NS_BYTES, "little")
+    if kind == b"P":
+        _prepare(replayer, bytes(_map(files[0], writable=False)))
+        return kind, b""
+    inputs, outputs = (_map(one, writable=number == 1) for number, one in enumerate(files))
+    return b"D", replayer.round(inputs, outputs).to_bytes(NS_BYTES, "little")
 
 
 def _prepare(replayer: Replayer, message: bytes) -> None:
@@ -262,10 +289,9 @@ def _prepare(replayer: Replayer, message: bytes) -> None:
         leave(NO_PLAN, f"{type(error).__name__}: {error}")
 
 
-def _map(descriptor: int, *, writable: bool) -> mmap.mmap:
-    size = os.fstat(descriptor).st_size
+def _map(descriptor: int, *, writable: bool) -> Mapped:
     protection = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
-    found = mmap.mmap(descriptor, size, mmap.MAP_SHARED, protection)
+    found = mapped(descriptor, protection)
     os.close(descriptor)
     return found
 

@@ -18,6 +18,8 @@ from kernelwright.envs.types import UNSUPPORTED, Candidate, Evaluation, Verdict
 SOURCE_LIMIT_BYTES = 1 << 18
 REASON_LETTERS, LOG_LETTERS = 200, 1 << 15
 """Limits of a reason and a log: an answer can put text of its own into both."""
+ROOM_TIMES = 8
+"""A trace has inputs twice and three calls, whose tensors all stay until the case is done."""
 LIBRARY = "kernel.so"
 """Name of the built library."""
 MODULE = "ModelNew"
@@ -50,6 +52,12 @@ class Built:
     """Beside `on_device`: builds it translated to the CPU, for its smallest case alone."""
     without: Callable[[], Built | Evaluation] | None = None
     """Builds the answer less its own kernels, which should be wrong; None where it must be."""
+
+
+def room_for(specs: Sequence[CaseSpec]) -> int:
+    """Address space of a trace for the tensors of these cases: inputs, outputs, and what is made
+    on the way."""
+    return ROOM_TIMES * sum(one.size_bytes for spec in specs for one in spec.tensors)
 
 
 class DialectSpec(Protocol):

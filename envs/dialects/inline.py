@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -24,6 +25,7 @@ from kernelwright.envs.dialects.base import (
     failed,
     host_failed,
     import_failed,
+    room_for,
     too_large,
 )
 from kernelwright.envs.dialects.inline_build import Library, build_all
@@ -187,7 +189,7 @@ def traced(
             **{library_file(number): one.content for number, one in enumerate(libraries)},
         },
         mode="launches",
-        limits=TRACE_LIMITS,
+        limits=replace(TRACE_LIMITS, room_bytes=room_for(specs)),
         limit_s=TRACE_LIMIT_S,
     )
     if made.failure:

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -25,6 +26,7 @@ from kernelwright.envs.dialects.base import (
     Built,
     failed,
     import_failed,
+    room_for,
     too_large,
 )
 from kernelwright.envs.dialects.planned import Cases, idle, launched, misused, refused
@@ -215,7 +217,7 @@ def _run(
         [device_word(device_properties(architecture)), allowed, str(architecture), str(others)],
         {"candidate.py": candidate.source, "layouts.json": json.dumps(layouts)},
         mode="trace",
-        limits=TRITON_LIMITS,
+        limits=replace(TRITON_LIMITS, room_bytes=room_for(specs)),
         limit_s=limit_s,
     )
 

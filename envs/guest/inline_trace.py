@@ -30,6 +30,8 @@ class Recording:
         self.tape: Tape | None = None
         self.libraries = libraries
         self.with_cuda = any(one["parameters"] is not None for one in libraries.values())
+        self.reads_values = any(one["parameters"] is None for one in libraries.values())
+        """Whether functions in C++ compute while they are traced."""
         self._kept: list[Any] = []
 
     def addresses(self) -> dict[str, int]:

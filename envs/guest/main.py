@@ -23,6 +23,7 @@ from typing import Any
 import torch
 import torch.utils.cpp_extension
 
+from kernelwright.envs.guest.large import LARGE_BYTES
 from kernelwright.envs.guest.leave import NOT_LOADABLE, leave
 from kernelwright.envs.guest.limits import as_written
 from kernelwright.envs.guest.load_inline import Recorder, give
@@ -69,9 +70,12 @@ def record(words: list[str]) -> None:
     give(recorder)
     layout, rounds = scratch("layout.json"), Rounds(model_class())
     rounds.make(layout)
-    with suppress(BaseException), torch.inference_mode():  # some build when they are called
-        _, given, named = rounds.arranged([invented(one) for one in layout["inputs"]])
-        rounds.model(*given, **named)
+    # Some build when they are called. What others do then needs no memory of this process.
+    if not (recorder.calls and is_large_case(layout)):
+        with suppress(BaseException), torch.inference_mode():
+            tensors = [invented(one, with_values=True) for one in layout["inputs"]]
+            _, given, named = rounds.arranged(tensors)
+            rounds.model(*given, **named)
     with os.fdopen(CHANNEL, "w") as file:
         json.dump(recorder.calls, file)
 
@@ -110,6 +114,13 @@ def trace(words: list[str]) -> None:
 def size_of(layout: dict[str, Any]) -> int:
     """The elements of all tensors of a case."""
     return sum(math.prod(one["shape"]) for one in (*layout["inputs"], *layout["outputs"]))
+
+
+def is_large_case(layout: dict[str, Any]) -> bool:
+    """Whether a tensor of it may have as much as those that are not given values."""
+    tensors = (*layout["inputs"], *layout["outputs"])
+    sizes = (getattr(torch, one["dtype"]).itemsize * math.prod(one["shape"]) for one in tensors)
+    return any(size >= LARGE_BYTES for size in sizes)
 
 
 def launches(words: list[str]) -> None:
@@ -164,7 +175,10 @@ def call_on(
     from kernelwright.envs.guest.moves import Moves
     from kernelwright.envs.guest.tape import Tape
 
-    tensors, earlier = ([invented(one) for one in layout["inputs"]] for _ in range(2))
+    valued = device.reads_values or torch_allowed
+    tensors, earlier = (
+        [invented(one, with_values=valued) for one in layout["inputs"]] for _ in range(2)
+    )
     first_of_state = len(tensors) - len(layout["state"])
     firsts = [*earlier[:first_of_state], *tensors[first_of_state:]]
     device.tape = Graph.tape = None
@@ -175,7 +189,8 @@ def call_on(
     Graph.tape = tape
     calls = (firsts, tensors, tensors)
     for given in calls:
-        with torch.inference_mode(), Moves(tape, torch_allowed=torch_allowed):
+        moves = Moves(tape, torch_allowed=torch_allowed, with_values=valued)
+        with torch.inference_mode(), moves:
             try:
                 tape.ended(rounds.forward(*rounds.arranged(given)))
             except LimitError as limit:  # no later call is any better

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from kernelwright.envs.guest.large import VALUES, is_large, without_work
 from kernelwright.envs.guest.leave import TORCH_COMPUTE, leave
 from kernelwright.envs.guest.operators import computed
 from kernelwright.envs.guest.tape import Tape, address
@@ -43,11 +44,14 @@ VIEWS = frozenset(
 
 
 class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Within it PyTorch's copies are written to the tape; allocations and views are not."""
+    """Within it PyTorch's copies are written to the tape; allocations and views are not.
 
-    def __init__(self, tape: Tape, *, torch_allowed: bool) -> None:
+    `with_values`: somebody computes with large tensors, so that they have to have their values.
+    """
+
+    def __init__(self, tape: Tape, *, torch_allowed: bool, with_values: bool) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.tape, self.torch_allowed = tape, torch_allowed
+        self.tape, self.torch_allowed, self.with_values = tape, torch_allowed, with_values
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -65,11 +69,20 @@ class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
             leave(TORCH_COMPUTE, f"PyTorch was asked to compute: {name}")
         if name not in KNOWN or (self.torch_allowed and _rounds(name, args, kwargs or {})):
             return computed(self.tape, func, args, kwargs or {})
-        result = func(*args, **(kwargs or {}))
+        result = None if self.with_values else without_work(func, name, args, kwargs or {})
+        if result is None:
+            result = func(*args, **(kwargs or {}))
         if isinstance(result, torch.Tensor):
             self.tape.new(result, args)
+        self._write(name, args, result)
+        return result
+
+    def _write(self, name: str, args: tuple[Any, ...], result: Any) -> None:
+        """What the operator did goes onto the tape."""
         if name == "fill_" and isinstance(args[1], torch.Tensor):
             self.tape.copied(args[1], result, name)
+        elif name in VALUES and is_large(result) and not self.with_values:
+            self.tape.filled_with(result, VALUES[name](args), name)
         elif name in UNIFORM:
             self.tape.filled(result, name)
         elif name in COPIES:
@@ -78,7 +91,6 @@ class Moves(TorchDispatchMode):  # type: ignore[no-untyped-call]
             joined(self.tape, name, args, result)
         elif name in LOST and not (name == READ and self.tape.is_older(args[0])):
             self.tape.leave_out(name)
-        return result
 
 
 def _rounds(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> bool:
@@ -130,7 +142,7 @@ def _padded(
 ) -> None:
     if min(pads) < 0:
         return tape.leave_out("constant_pad_nd")
-    tape.filled(torch.full_like(to, value), "constant_pad_nd", to)
+    tape.filled_with(to, value, "constant_pad_nd")
     inside = to
     for number, low in enumerate(pads[::2]):
         at = to.dim() - 1 - number

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import traceback
 from typing import Any
 
 import torch
 from torch.autograd.graph import increment_version
 
+from kernelwright.envs.guest.large import LARGE_BYTES, reserved
 from kernelwright.envs.guest.leave import (
     COMPILE_ERROR,
     FORWARD_RAISED,
@@ -135,16 +137,19 @@ def _flatten(output: Any) -> list[torch.Tensor]:
     return []
 
 
-def invented(spec: dict[str, Any]) -> torch.Tensor:
+def invented(spec: dict[str, Any], *, with_values: bool = False) -> torch.Tensor:
     """A tensor of this kind, where nothing depends on the values: some around one, which vary and
-    have logarithms, and of whole numbers zeros, which are an index into anything."""
+    have logarithms, and of whole numbers zeros, which are an index into anything. Without
+    `with_values` a large one reads as zeros, and cannot be written to."""
     dtype, strides = getattr(torch, spec["dtype"]), spec.get("strides")
     shape, first = spec["shape"], spec.get("first", 0)
     if strides is not None:  # all of what a view is a view of
         steps = zip(shape, strides, strict=True)
         shape = [first + 1 + sum((size - 1) * stride for size, stride in steps)]
     with ours():
-        if dtype.is_floating_point:
+        if not with_values and math.prod(shape) * dtype.itemsize >= LARGE_BYTES:
+            made = reserved(shape, dtype)
+        elif dtype.is_floating_point:
             some = torch.rand(shape, generator=torch.Generator().manual_seed(0))
             made = (some + 0.5).to(dtype)
         else:

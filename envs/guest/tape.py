@@ -103,16 +103,22 @@ class Tape:
         """Memory that a library took, and that nothing else will be given."""
         self.names[where] = self._buffer(size_bytes)
 
-    def filled(self, tensor: torch.Tensor, operator: str, to: torch.Tensor | None = None) -> None:
-        """A tensor into which one value was written everywhere, or another as it is (`to`)."""
+    def filled(self, tensor: torch.Tensor, operator: str) -> None:
+        """A tensor into which one value was written everywhere, or what Python said."""
         if tensor.numel() == 0:
             return
         everything = _bytes(tensor)
         value = everything[: tensor.element_size()]
         if value * tensor.numel() == everything:
-            self._fill(tensor if to is None else to, value, operator)
+            self._fill(tensor, value, operator)
         else:
             self.constant(tensor)
+
+    def filled_with(self, tensor: torch.Tensor, value: Any, operator: str) -> None:
+        """The same of a value that is known: the tensor itself is not looked at."""
+        if tensor.numel():
+            element = torch.full((1,), value, dtype=tensor.dtype)
+            self._fill(tensor, _bytes(element), operator)
 
     def constant(self, tensor: torch.Tensor) -> None:
         """A new tensor of values that Python said."""

@@ -79,6 +79,9 @@ class Utils:
 class NoDevice:
     """The driver, of a device of this architecture."""
 
+    reads_values = False
+    """Whether anything computes while it is traced."""
+
     def __init__(self, architecture: int, properties: Properties) -> None:
         self.tape: Tape | None = None
         self.writes_trials = False

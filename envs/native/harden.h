@@ -43,7 +43,7 @@ enum ExitCode { kBadUse = 64, kNoKernel = 65, kNoSandbox = 66, kOutOfMemory = 67
 enum class Starts { kThreads = 1, kProcesses };
 
 struct Limits {
-  uint64_t memory_bytes = 0, file_bytes = 0, processes = 0, cpu_seconds = 0, scratch_bytes = 0;
+  uint64_t memory_bytes = 0, file_bytes = 0, processes = 0, cpu_seconds = 0, scratch_bytes = 0, room_bytes = 0;
   uint32_t uid = 0;       // 0: stay who we are
   Starts starts = Starts::kThreads;
   bool closed = false;    // nothing can be opened by a path: closed.h
@@ -223,7 +223,8 @@ inline void set_limits(const Limits& limits) {
     const rlimit both = {value, value};
     if (value && setrlimit(static_cast<__rlimit_resource>(kind), &both)) die(kNoSandbox, "rlimit");
   };
-  set(RLIMIT_AS, limits.memory_bytes);
+  set(RLIMIT_AS, limits.memory_bytes ? limits.memory_bytes + limits.room_bytes : 0);
+  if (limits.room_bytes) set(RLIMIT_DATA, limits.memory_bytes);  // what can be written to
   set(RLIMIT_FSIZE, limits.file_bytes);
   set(RLIMIT_NPROC, limits.processes);
   set(RLIMIT_CPU, limits.cpu_seconds);

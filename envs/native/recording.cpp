@@ -1,4 +1,6 @@
 // The CUDA runtime of a library that is traced from Python, and what Python tells it.
+#include <sys/mman.h>
+
 #include "kernelwright/move.h"
 #include "properties.h"
 #include "recorder.h"
@@ -15,6 +17,12 @@ RECORDED void kernelwright_record(void (*sink)(const char*), uint64_t first_new,
 RECORDED void kernelwright_made(const void* at, size_t bytes, bool on_device) {
   if (on_device) recorder::allocated(at, bytes);
   else recorder::tell("{\"on_host\":", reinterpret_cast<uint64_t>(at), "}");
+}
+
+// Addresses for a large tensor on the device, which nobody reads or writes here; null where there is no room.
+RECORDED void* kernelwright_reserved(size_t bytes) {
+  void* const at = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return at == MAP_FAILED ? nullptr : at;
 }
 
 // So many bytes were filled with a value of this width.

@@ -50,6 +50,7 @@ inline Job read_job(const char* words, size_t length, const std::vector<int>& de
     if (name == "fsize") job.limits.file_bytes = number();
     if (name == "processes") job.limits.processes = number();
     if (name == "cpu") job.limits.cpu_seconds = number();
+    if (name == "room") job.limits.room_bytes = number();
     if (name == "scratch") job.limits.scratch_bytes = number();
     if (name == "starts") job.limits.starts = static_cast<Starts>(number());
     if (name == "closed") job.limits.closed = number();

@@ -143,14 +143,23 @@ def _called(spec: CaseSpec) -> dict[str, Any]:
     return {**found, "keywords": keywords} if keywords else found
 
 
+def guarded(spec: CaseSpec) -> Iterator[tuple[int, bytes]]:
+    """What lies behind each output before a round, and where, in order."""
+    guard = bytes([secrets.choice(GUARDS)])
+    starts = offsets(spec.outputs, GUARD_BYTES)[0]
+    ends = [*starts[1:], output_file_bytes(spec)]
+    for tensor, start, end in zip(spec.outputs, starts, ends, strict=True):
+        stop = start + tensor.size_bytes
+        yield stop, guard * (end - stop)
+
+
 def poisoned(spec: CaseSpec) -> Iterator[bytes]:
     """The parts of the file of outputs before a round, in order."""
-    guard, at = bytes([secrets.choice(GUARDS)]), 0
-    ends = [*offsets(spec.outputs, GUARD_BYTES)[0][1:], output_file_bytes(spec)]
-    for tensor, end in zip(spec.outputs, ends, strict=True):
-        yield bytes([POISON]) * tensor.size_bytes
-        yield guard * (end - at - tensor.size_bytes)
-        at = end
+    at = 0
+    for stop, guard in guarded(spec):
+        yield bytes([POISON]) * (stop - at)
+        yield guard
+        at = stop + len(guard)
 
 
 def read_outputs(copy: bytes, spec: CaseSpec) -> tuple[list[NDArray[np.generic]], bool]:
@@ -158,15 +167,15 @@ def read_outputs(copy: bytes, spec: CaseSpec) -> tuple[list[NDArray[np.generic]]
 
     A bool output comes as bytes, of which only 0 and 1 are bools: poison must not read as True.
     """
-    places = offsets(spec.outputs, GUARD_BYTES)[0]
+    places, whole = offsets(spec.outputs, GUARD_BYTES)[0], memoryview(copy)
     arrays, guards = [], []
     for tensor, start, end in zip(spec.outputs, places, [*places[1:], len(copy)], strict=True):
         stop = start + tensor.size_bytes
-        array = np.frombuffer(copy[start:stop], _READ_AS[tensor.dtype]).reshape(tensor.shape)
+        array = np.frombuffer(whole[start:stop], _READ_AS[tensor.dtype]).reshape(tensor.shape)
         if tensor.dtype == BRAIN:
             array = (array.astype(np.uint32) << 16).view(np.float32)
         arrays.append(array)
-        guards.append(np.frombuffer(copy[stop:end], np.uint8))
+        guards.append(np.frombuffer(whole[stop:end], np.uint8))
     before = guards[0][0] if guards else POISON
     spilled = before not in GUARDS or any(bool((one != before).any()) for one in guards)
     return arrays, spilled

@@ -18,7 +18,7 @@ import socket
 import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 from kernelwright.envs.abi import CaseSpec
@@ -26,6 +26,7 @@ from kernelwright.envs.referee.bulk import Pool
 from kernelwright.envs.referee.layout import (
     NONCE_BYTES,
     NS_BYTES,
+    guarded,
     output_file_bytes,
     poisoned,
     read_outputs,
@@ -56,6 +57,16 @@ def poisoned_output(spec: CaseSpec, *, huge: bool) -> int:
     descriptor = huge_file(size) if huge else memfd()
     with open(descriptor, "wb", closefd=False) as file:
         file.writelines(poisoned(spec))
+    seal(descriptor, FIXED_SIZE)
+    return descriptor
+
+
+def guarded_output(spec: CaseSpec) -> int:
+    """The same without poison, for who writes all of the outputs: their pages are not there yet."""
+    descriptor = memfd()
+    os.truncate(descriptor, output_file_bytes(spec))
+    for place, guard in guarded(spec):
+        os.pwrite(descriptor, guard, place)
     seal(descriptor, FIXED_SIZE)
     return descriptor
 
@@ -110,16 +121,26 @@ def _files(inputs: int, spec: CaseSpec, huge: bool) -> Iterator[tuple[int, int]]
     """
     size = os.fstat(inputs).st_size
     given = own_copy(inputs, huge_file(size) if huge else None)
-    output = poisoned_output(spec, huge=huge)
-    # Opened anew: before Linux 6.7 a file sealed against writing cannot be mapped shared by a
-    # descriptor that can write.
-    read_only = os.open(_path(given), os.O_RDONLY | os.O_CLOEXEC)
+    read_only = _read_only(given)
     os.close(given)
+    with _closed(read_only, poisoned_output(spec, huge=huge)) as both:
+        yield both
+
+
+@contextmanager
+def _closed(inputs: int, output: int) -> Iterator[tuple[int, int]]:
+    """Both descriptors, as long as the block runs."""
     try:
-        yield read_only, output
+        yield inputs, output
     finally:
-        for one in (output, read_only):
+        for one in (output, inputs):
             os.close(one)
+
+
+def _read_only(descriptor: int) -> int:
+    """The file opened anew: before Linux 6.7 one that is sealed against writing cannot be mapped
+    shared by a descriptor that can write."""
+    return os.open(_path(descriptor), os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _read(descriptor: int, size_bytes: int) -> bytes:
@@ -151,6 +172,9 @@ class RoundPeer:
     """
 
     reports_ns = False
+    is_ours = False
+    """Whether nothing has to be hidden from it: it gets the file of the draw itself, and one for
+    outputs that it poisons itself."""
 
     def __init__(self, channel: socket.socket, round_limit_s: float) -> None:
         self.channel = channel
@@ -185,10 +209,17 @@ class RoundPeer:
         blur_numbers()
         with ExitStack() as ended:
             # The last one's are made first: what is timed lies in no nearer cache than the others'.
-            files = [ended.enter_context(_files(one, spec, huge)) for one in reversed(inputs)]
+            files = [ended.enter_context(self._files(one, spec, huge)) for one in reversed(inputs)]
             for given, output in reversed(files):
                 took_ns = self._run(given, output)
             yield took_ns, [output for _, output in reversed(files)]
+
+    def _files(
+        self, inputs: int, spec: CaseSpec, huge: bool
+    ) -> AbstractContextManager[tuple[int, int]]:
+        if self.is_ours:
+            return _closed(_read_only(inputs), guarded_output(spec))
+        return _files(inputs, spec, huge)
 
     def _run(self, inputs: int, output: int) -> int:
         """The nanoseconds of one run, after which nobody writes to the outputs any more."""

@@ -12,13 +12,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.codec import from_plain, to_plain
-from kernelwright.envs.device.memory import DeviceFullError
+from kernelwright.envs.device.memory import LARGE_BYTES, DeviceFullError
 from kernelwright.envs.referee.bulk import Level
 from kernelwright.envs.referee.layout import MESSAGE_BYTES
 from kernelwright.envs.referee.roofline import Work
@@ -34,6 +35,7 @@ from kernelwright.envs.sandbox.limits import REFERENCE_LIMITS
 from kernelwright.envs.sandbox.zygote import Zygote
 from kernelwright.envs.system.cores import ONE_THREAD
 from kernelwright.envs.system.hardware import Gpu
+from kernelwright.envs.system.locks import exclusive
 from kernelwright.envs.system.memfd import seal
 from kernelwright.envs.system.paths import own_environment
 from kernelwright.envs.types import Case, Precision, Problem, Tolerance, Verdict
@@ -76,6 +78,11 @@ class Loaded:
     """What the tolerances and the expected outputs allow, and its rounds on a GPU have."""
     views: bool = True
     """Whether inputs lie as the problem has them, for an answer and for the module."""
+    large: tuple[bool, ...] = ()
+    """For each case, whether a GPU computes what is expected; empty where there is none."""
+
+    def is_large(self, case: int) -> bool:
+        return bool(self.large) and self.large[case]
 
     @cached_property
     def key(self) -> str:
@@ -189,19 +196,34 @@ class ReferenceProcess(RoundPeer):
 
     def load(self, problem: Problem, precision: Precision = Precision.IEEE) -> Loaded:
         """Raises ReferenceFailedError if the problem cannot run."""
-        request = {"op": "load", "problem": to_plain(problem), "precision": precision}
-        answer, _ = self.ask(request)
+        request: dict[str, Any] = {
+            "op": "load",
+            "problem": to_plain(problem),
+            "precision": precision,
+        }
+        if self.gpu is not None:
+            sizes = [one.size_bytes or 0 for one in self.on_meta(problem)]
+            request["large"] = [one >= LARGE_BYTES for one in sizes]
+        with self._alone(any(request.get("large", ()))):
+            answer, _ = self.ask(request)
         tolerances = [[Tolerance(**one) for one in case] for case in answer["tolerances"]]
         specs = [from_plain(CaseSpec, one) for one in answer["specs"]]
         cases = tuple(from_plain(Case, one) for one in answer["cases"])
         levels = [[level_from(one) for one in case] for case in answer["levels"]]
         known = (answer["spreads"], levels, answer["ranked"])
-        return Loaded(problem, cases, specs, tolerances, *known, precision)
+        large = tuple(answer["large"])
+        return Loaded(problem, cases, specs, tolerances, *known, precision, large=large)
+
+    def _alone(self, large: bool) -> AbstractContextManager[object]:
+        """Within it nobody is timed on the GPU, on which what is expected of large cases is
+        computed."""
+        return exclusive(self.gpu.uuid) if self.gpu and large else nullcontext()
 
     def draw(self, loaded: Loaded, case: int, seed: int) -> Draw:
         """The inputs that a seed gives, and what is expected for them."""
         request = {"op": "draw", "key": loaded.key, "case": case, "seed": seed}
-        answer, (inputs, expected) = self.ask(request)
+        with self._alone(loaded.is_large(case)):
+            answer, (inputs, expected) = self.ask(request)
         seal(inputs)
         held = loaded.tolerances[case], loaded.spreads[case], loaded.levels[case]
         wanted = expected_from(expected, answer, loaded.specs[case], *held)
@@ -220,7 +242,8 @@ class ReferenceProcess(RoundPeer):
         if loaded.problem.tolerance is not None:
             return []
         request = {"op": "losses", "key": loaded.key, "case": case, "seed": seed}
-        _, (file,) = self.ask(request)
+        with self._alone(loaded.is_large(case)):
+            _, (file,) = self.ask(request)
         return losses_from(file, loaded.specs[case])
 
     def work(self, loaded: Loaded, case: int) -> Work:

@@ -9,12 +9,16 @@ from itertools import chain
 
 from kernelwright.envs.referee.rounds import RoundPeer
 from kernelwright.envs.reference.client import Draw, Loaded, ReferenceProcess
+from kernelwright.envs.system.hardware import memory_bytes
 
 WARM_ROUNDS = 2
 """A process's second and third call still ask the system for memory and meet code that no cache
 holds; the module, whose process goes on, did that long ago."""
 KEPT_BYTES = 512 << 20
-"""Bytes of a batch's draws that are kept at most; a large problem's are drawn anew each time."""
+"""Bytes of a batch's draws that are kept at most; a larger problem's are drawn anew each time."""
+KEPT_SHARE = 32
+"""Part of the machine's memory that is kept beside a GPU, where that is more: the problems of four
+workers are large, and take an eighth."""
 
 
 class Draws:
@@ -24,6 +28,8 @@ class Draws:
         self.reference, self.seed = reference, seed
         self._kept: dict[tuple[str, int, int | str], Draw] = {}
         self._kept_bytes = 0
+        beside_gpu = memory_bytes() // KEPT_SHARE if reference.gpu else 0
+        self.most_bytes = max(KEPT_BYTES, beside_gpu)
         self._full = set[tuple[str, int]]()
         """Problems and cases of which no more is kept."""
 
@@ -43,7 +49,7 @@ class Draws:
         place = (loaded.key, case, number)
         kept = self._kept.get(place)
         draw = kept or self.reference.draw(loaded, case, self._seed_of(place))
-        if kept is None and self._kept_bytes + draw.size_bytes <= KEPT_BYTES:
+        if kept is None and self._kept_bytes + draw.size_bytes <= self.most_bytes:
             self._kept[place] = kept = draw
             self._kept_bytes += draw.size_bytes
         elif kept is None:

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.reference.expectations import expected_of
 from kernelwright.envs.reference.files import laid, taken, views, written
 from kernelwright.envs.reference.heap import Heap
+from kernelwright.envs.reference.large_cases import LargeCases
 from kernelwright.envs.reference.least_work import least_work
 from kernelwright.envs.reference.module import (
     QUICK_NS,
@@ -62,7 +63,7 @@ from kernelwright.envs.reference.module import (
 from kernelwright.envs.reference.on_meta import try_on_meta
 from kernelwright.envs.reference.plain_losses import plain_losses
 from kernelwright.envs.reference.precision import require_precision, set_precision
-from kernelwright.envs.reference.prepare import Known, Ready, prepare
+from kernelwright.envs.reference.prepare import Known, Ready
 from kernelwright.envs.reference.rankings import rankings, ranks
 from kernelwright.envs.reference.strides import moved
 from kernelwright.envs.reference.tf32 import tf32_outputs, with_tf32
@@ -101,6 +102,8 @@ class ReferenceServer:
         self.channel = channel
         self.heap = Heap()
         self.loaded: dict[str, list[Ready]] = {}
+        self.large = LargeCases(DEVICE, self.set_precision)
+        """Those of the loaded problem that are expected on the GPU."""
         self.precision = Precision.IEEE
         self.aims: dict[tuple[str, int, bool, bool, bool], Aimed] = {}
         self.aimed: Aimed | None = None
@@ -133,9 +136,13 @@ class ReferenceServer:
                 os.close(descriptor)
 
     def load(
-        self, problem: dict[str, Any], precision: str = Precision.IEEE
+        self,
+        problem: dict[str, Any],
+        precision: str = Precision.IEEE,
+        large: Sequence[bool] = (),
     ) -> tuple[dict[str, Any], list[int]]:
-        """The cases, and the spec and tolerances of each. Rounds on a GPU have this precision."""
+        """The cases, and the spec and tolerances of each. Rounds on a GPU have this precision.
+        Those of the problem's cases that are `large` are expected on the GPU."""
         self.precision = Precision(precision)
         self.loaded.clear()
         self.aims.clear()
@@ -144,13 +151,18 @@ class ReferenceServer:
         give_back_device()
         noun = from_plain(Problem, problem)
         known = Known()
-        ready = [prepare(noun, noun.cases[0], known=known)]
+        self.large = LargeCases(DEVICE, self.set_precision)
+        self.large.find(noun, list(compress(noun.cases, large)))
+        ready = [self.large.prepare(noun, noun.cases[0], known)]
         cases = judged_cases(noun, applicable_kinds(noun), ready[0].spec.numbers)
-        ready += [prepare(noun, case, first=False, known=known) for case in cases[1:]]
+        ready += [self.large.prepare(noun, case, known, first=False) for case in cases[1:]]
+        give_back_device()
         if self.precision is Precision.TF32:
             ready = [with_tf32(noun, one) for one in ready]
         self.loaded = {noun.key: ready}
-        ranked = [bool(rankings(one.reference.draw(0), 0.0)) for one in ready if ranks(one.spec)]
+        ranked = [
+            bool(rankings(self.large.here(one).draw(0), 0.0)) for one in ready if ranks(one.spec)
+        ]
         self.heap.give_back()  # what preparing it needed: its rounds need less
         plain = {
             "cases": [to_plain(one) for one in cases],
@@ -159,6 +171,7 @@ class ReferenceServer:
             "spreads": [one.spreads for one in ready],
             "levels": [to_plain(one.levels) for one in ready],
             "ranked": any(ranked),
+            "large": [self.large.has(one) for one in ready],
         }
         return plain, []
 
@@ -175,12 +188,16 @@ class ReferenceServer:
         arrays = [array for choices in expected for array in choices]
         answers = self._file_of(arrays)
         counts = [len(choices) for choices in expected]
+        if self.large.has(ready):
+            del arrays, expected, rounded, model, state, arguments, tensors
+            give_back_device()
+            self.heap.give_back()
         return {"choices": counts, "levels": to_plain(levels)}, [inputs, answers]
 
     def rankings(self, key: str, case: int, seed: int) -> tuple[dict[str, Any], list[int]]:
         """What the indices among a draw's outputs point into (`Ranking` of envs/referee/ties.py),
         and a file: for each the values that are ranked, and the module's own indices."""
-        drawn = self.loaded[key][case].reference.draw(seed)
+        drawn = self.large.here(self.loaded[key][case]).draw(seed)
         found = rankings(drawn, NUDGE_UNITS * unit_of_inputs(*drawn[1:]))
         arrays = [array for one in found for array in (one.values, one.places.astype(np.int64))]
         return {"rankings": [ranking_to_plain(one) for one in found]}, [self._file_of(arrays)]
@@ -206,11 +223,12 @@ class ReferenceServer:
         GPU or here, on inputs that lie as the problem has them (`views`) or contiguous."""
         place = (key, case, compiled, on_device, views)
         if place not in self.aims:
-            reference, spec = self.loaded[key][case].reference, self.loaded[key][case].spec
+            ready = self.loaded[key][case]
+            reference, spec = self.large.here(ready), ready.spec
             if not views:
                 reference, spec = replace(reference, dense=True), spec.contiguous()
             model, state, arguments = reference.draw(0)
-            in_place = works_in_place(model, state, arguments)
+            in_place = not on_device and works_in_place(model, state, arguments)
             if on_device:
                 model = model.to(DEVICE)
                 set_precision(self.precision)
@@ -236,7 +254,7 @@ class ReferenceServer:
     ) -> tuple[dict[str, Any], list[int]]:
         """The least that a kernel has to do for this case."""
         allowed = [Tolerance(**one) for one in tolerances]
-        return to_plain(least_work(self.loaded[key][case].reference, allowed)), []
+        return to_plain(least_work(self.large.here(self.loaded[key][case]), allowed)), []
 
     def shapes(self, problem: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
         """What the module takes and gives, and is made with: all that a model is told of a run."""
@@ -254,6 +272,10 @@ class ReferenceServer:
         noun = from_plain(Problem, problem)
         found = check_problem(noun, dropped)
         return {"admission": to_plain(found), "function": fingerprint(noun)}, []
+
+    def set_precision(self) -> None:
+        """As the judge says, whatever a module has set."""
+        set_precision(self.precision)
 
     def run_round(self, inputs: int, outputs: int) -> int:
         """PyTorch's forward, eager or compiled, on the file's tensors; its result is not needed.
@@ -275,7 +297,7 @@ class ReferenceServer:
             raise ProblemError("a round before a case was aimed at")
         aimed, given = self.aimed, self._given(self.aimed, inputs)
         if self.clock is not None:
-            set_precision(self.precision)  # another model that was made may have set its own
+            self.set_precision()  # another model that was made may have set its own
             return self.clock.time_ns(lambda: run(aimed.model, *given))
         return aimed.took_ns(given)
 

@@ -34,6 +34,8 @@ class Limits:
     processes: int
     cpu_seconds: int
     scratch_bytes: int = 256 << 20
+    room_bytes: int = 0
+    """Addresses besides, which cannot be written to: what can counts to `memory_bytes` alone."""
     starts: Starts = Starts.THREADS
     closed: bool = False
     """Whether it opens nothing by a path: the calls that it may make are listed
@@ -47,6 +49,7 @@ class Limits:
             f"processes={self.processes}",
             f"cpu={self.cpu_seconds}",
             f"scratch={self.scratch_bytes}",
+            f"room={self.room_bytes}",
             f"starts={self.starts.value}",
             f"closed={int(self.closed)}",
         ]

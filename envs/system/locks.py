@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,10 @@ from kernelwright.envs.system.paths import cache_folder
 FOLDER = Path("/tmp")
 FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Anybody may have put something else there: no link is followed, and no pipe is waited for."""
+
+
+_of_threads: dict[tuple[int, Path], list[Held]] = {}
+"""Thread and lock → what it has taken, of which the last may be held."""
 
 
 class Held:
@@ -41,6 +46,11 @@ class Held:
             self._descriptor = _locked(self._path)
             self.waited_s += time.monotonic() - asked
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether this process holds it now."""
+        return self._descriptor is not None
+
     def release(self) -> None:
         """Gives it up; nothing where it is lent and the wait for it was broken off."""
         descriptor, self._descriptor = self._descriptor, None
@@ -51,14 +61,19 @@ class Held:
 @contextmanager
 def exclusive(core_or_gpu: str) -> Iterator[Held]:
     """Nothing else is measured on it while the block runs and does not lend it, whoever's judge it
-    is."""
+    is. Where this thread holds it already, that is all."""
     folder = FOLDER if os.access(FOLDER, os.W_OK) else cache_folder() / "locks"
     folder.mkdir(parents=True, exist_ok=True)
-    held = Held(folder / f"kernelwright-{core_or_gpu}.lock")
+    path = folder / f"kernelwright-{core_or_gpu}.lock"
+    mine = _of_threads.setdefault((threading.get_ident(), path), [])
+    if mine and mine[-1].is_ours:
+        yield mine[-1]
+        return
+    mine.append(Held(path))
     try:
-        yield held
+        yield mine[-1]
     finally:
-        held.release()
+        mine.pop().release()
 
 
 def _locked(path: Path) -> int:

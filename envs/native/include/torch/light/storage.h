@@ -9,6 +9,7 @@
 
 extern "C" {
 void kernelwright_made(const void*, size_t, bool);  // native/recording.cpp
+void* kernelwright_reserved(size_t);
 void kernelwright_filled(const void*, const void*, size_t, size_t);
 void kernelwright_moved(const kernelwright::Wire*, const kernelwright::Wire*);
 void kernelwright_read(const void*);
@@ -52,7 +53,11 @@ inline std::shared_ptr<Storage> make(int64_t bytes, bool on_device) {
     return one;
   }
   constexpr int64_t kLine = 64;
-  if (bytes) one->at = std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
+  constexpr int64_t kLargeBytes = 64 << 20;  // guest/large.py
+  if constexpr (kTraced) {
+    if (on_device && bytes >= kLargeBytes) one->at = kernelwright_reserved(bytes);
+  }
+  if (bytes && !one->at) one->at = std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine);
   if (bytes && !one->at) throw std::bad_alloc();
   one->owned = !kTraced;
   if constexpr (kTraced) {
