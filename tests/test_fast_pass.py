@@ -17,8 +17,6 @@ from kernelwright.rl.train.fast_pass import MOST_IMPORTANCE, Clip, backward_pass
 from kernelwright.rl.train.lm_head import score_learned_positions
 from kernelwright.rl.train.trimmed import trimmed
 from kernelwright.rl.train.trl_adapter import is_rotary, kernel_trainer_class, weigh_as_vllms
-from tests.one_step import one_step
-from tests.rollouts import block, sampled
 from tests.tiny_model import save_tiny, tiny_config
 
 pytestmark = pytest.mark.model
@@ -293,43 +291,6 @@ def test_an_advantage_for_each_token_gives_the_gradient_of_trl(folder: str) -> N
 @cache
 def cached_trainers(folder: str) -> tuple[Any, Any]:
     return both_trainers(folder)
-
-
-def test_later_passes_over_a_batch_compare_with_the_first_which_trl_need_not_repeat(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from trl import GRPOTrainer
-
-    calls: list[int] = []
-    asked = GRPOTrainer._get_per_token_logps_and_entropies
-
-    def counted(self: Any, *given: Any, **named: Any) -> Any:
-        calls.append(1)
-        return asked(self, *given, **named)
-
-    monkeypatch.setattr(GRPOTrainer, "_get_per_token_logps_and_entropies", counted)
-    model = save_tiny(tmp_path / "model")
-    words = ["right 4", "wrong", "right 2", "right 1"]
-    found: list[torch.Tensor] = []
-    for fast in (True, False):
-        trained = one_step(
-            model,
-            tmp_path / str(fast),
-            [sampled(block(one)) for one in words],
-            group_size=4,
-            steps=4,
-            iterations=2,
-            learning_rate=0.9,
-            fast_pass=fast,
-            trainer={"optim": "sgd", "max_grad_norm": 1e9, "epsilon": 1e-3, "epsilon_high": 1e-3},
-        ).trainer
-        assert trained.fast == fast
-        assert bool(calls) != fast
-        clipped = [one["clip_ratio/region_mean"] for one in trained.state.log_history[:-1]]
-        assert [one > 0 for one in clipped] == [False, True, False, True]
-        named = sorted(trained.model.named_parameters())
-        found.append(torch.cat([one.detach().flatten() for _, one in named if one.requires_grad]))
-    assert distance(found[0], found[1]) < 1e-4
 
 
 def test_rows_without_credit_are_left_out_and_equal_ones_are_one_answer() -> None:
