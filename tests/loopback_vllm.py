@@ -25,13 +25,15 @@ class Refusal(Exception):
 @dataclass
 class LoopbackVllm:
     """`url` answers while `serving` lasts. `asked` has every request, `failing` what to answer
-    instead, in order; `offset` is added to each log-probability."""
+    instead, in order; `offset` is added to each log-probability; `root` is where it says that its
+    base lies."""
 
     port: int = 0
     updates: bool = True
     offset: float = 0.0
     failing: list[tuple[int, str]] = field(default_factory=list)
     breaks_off: int = 0
+    root: str | None = None
     asked: list[tuple[str, dict[str, Any], str | None]] = field(default_factory=list)
     adapters: dict[str, str] = field(default_factory=dict)
 
@@ -46,7 +48,8 @@ class LoopbackVllm:
     def answer(self, path: str, body: dict[str, Any] | None) -> Any:
         if path == "/v1/models":
             names = [BASE, *self.adapters]
-            return {"data": [{"id": one, "root": self.adapters.get(one)} for one in names]}
+            roots = {BASE: self.root, **self.adapters}
+            return {"data": [{"id": one, "root": roots[one]} for one in names]}
         if path.endswith("_lora_adapter"):
             return self.adapter(path, body)
         if body is None:

@@ -176,6 +176,18 @@ def test_a_kernel_that_is_found_out_is_taken_back_from_earlier_steps(tmp_path: P
     assert '"void":true' in (tmp_path / "records.jsonl").read_text()
 
 
+def test_a_second_look_that_the_judge_fails_at_takes_nothing_back(tmp_path: Path) -> None:
+    class Failing(ScriptedJudge):
+        def judge(self, source: str, timed: bool) -> Evaluation:
+            first = sum(timed and source in sources for sources, timed in self.calls) < 2
+            return super().judge(source, timed) if first else verdict(Verdict.UNJUDGED)
+
+    RecordStore(tmp_path).append([replace(judged(1, 0, 2.5), source="right 4\n")])
+    left = (Verdict.CORRECT, False, False)
+    assert played(tmp_path, Failing(), ["right 4", "right 2"])[0] == left
+    assert [one.row for one in RecordStore(tmp_path).read() if one.step == 1] == [0]
+
+
 # Through the trainer
 
 

@@ -95,6 +95,9 @@ def test_a_kernel_is_paired_once_however_often_it_was_answered() -> None:
     slow = answer("slow", speed=1)
     assert pairs_of_records([fast, again, slow], 9, 0) == [Pair("p", "same", "slow")]
     assert pairs_of_records([fast, again], 9, 0) == []
+    between = answer("other", speed=3)
+    twice = [fast, answer("same", speed=1), between]
+    assert pairs_of_records(twice, 9, 0) == [Pair("p", "same", "other")]
 
 
 def test_answers_of_an_evaluation_are_never_paired() -> None:

@@ -27,10 +27,20 @@ from kernelwright.evals.numbers.search_results import best_so_far, found_in
 from kernelwright.rl.policies.hf import ScriptedPolicy
 from kernelwright.rl.search.archive import Archive
 from kernelwright.rl.search.mode import mode_names, start_mode
-from tests.landscape import speedup
+from tests.landscape import hinted, speedup
 from tests.nouns import RELU_KERNEL, RELU_MODULE
 from tests.rollouts import ScriptedJudge
-from tests.searches import MODES, NAMES, PROBLEMS, best, plain, searched, settings, without_modules
+from tests.searches import (
+    MODES,
+    NAMES,
+    PROBLEMS,
+    Improver,
+    best,
+    plain,
+    searched,
+    settings,
+    without_modules,
+)
 from tests.tiny_model import save_tiny
 
 every_mode = pytest.mark.parametrize(("name", "options"), MODES, ids=NAMES)
@@ -168,6 +178,30 @@ class Untimed(ScriptedJudge):
 
     def judge(self, source: str, timed: bool) -> Evaluation:
         return super().judge(source, timed=False)
+
+
+class Copies(Improver):
+    """Writes the kernel that it is shown, or a new one."""
+
+    def one(self, prompt: str, rng: random.Random) -> str:
+        hint = hinted(prompt)
+        plan = rng.choice([0, 1, 2]) if hint is None else hint
+        return f"```cpp\nkernel {plan} right\n```"
+
+
+@pytest.mark.parametrize("rule", ["puct", "ucb"])
+def test_a_tree_turns_from_a_kernel_of_which_nothing_new_comes(rule: str) -> None:
+    found = searched("tree", {"rule": rule}, policy=Copies(), budget=48)
+    anew = [one for one in found if one.stage == SEARCH and one.parent is None]
+    assert len(anew) > 5 * len(PROBLEMS)
+
+
+def test_a_chain_has_as_many_answers_from_a_given_kernel_as_from_nothing() -> None:
+    fields: Any = {"problems": PROBLEMS[:1], "budget": 7, "batch": 1}
+    for start, turns in (None, [0, 1, 2, 0, 1, 2, 0]), ("kernel 0 right", [1, 2, 3, 1, 2, 3, 1]):
+        given_ones = {PROBLEMS[0].key: start} if start else None
+        found = searched("refine", {"turns": 3}, start=given_ones, **fields)
+        assert [one.turn for one in found if one.stage == SEARCH] == turns
 
 
 def test_prompts_show_the_parent_what_the_judge_said_and_other_kernels() -> None:

@@ -175,6 +175,20 @@ def test_a_run_is_evaluated_on_a_server_by_its_adapter(
         open_policy("vllm:some/model")
 
 
+def test_a_server_of_another_base_is_told(
+    server: LoopbackVllm, adapted: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, base = tmp_path / "run", tmp_path / "model"
+    adapted.save_pretrained(str(run))
+    for root, warned in (None, False), (str(base), False), ("other/model", True):
+        server.root = root
+        for name in (run, base):
+            open_policy(f"vllm:{name}@{server.url}")
+            assert (
+                f"holds other/model, and is asked as {base}" in capsys.readouterr().err
+            ) == warned
+
+
 def test_answers_of_other_weights_are_not_trained_on() -> None:
     late = replace(sampled(block("right")), weights_step=2)
     assert [row.weights_step for row in player(ScriptedJudge(), [late], step=2).play([ask()])] == [

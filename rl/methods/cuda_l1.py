@@ -198,9 +198,11 @@ class Method(contrastive.Method):
             place for place, row in enumerate(rows) if self._is_doubted(row, known, player.step)
         ]
         again = player.judge_again([rows[place] for place in doubted]) if doubted else []
+        failed = []
         for place, second in zip(doubted, again, strict=True):
             rows[place] = self._believed(rows[place], second)
-        failed = [rows[place] for place in doubted if rows[place].reward is None]
+            if second.verdict is not Verdict.UNJUDGED and rows[place].reward is None:
+                failed.append(rows[place])
         found_out = [row for row in rows if row.evaluation.verdict in FOUND_OUT]
         self._quarantine([*failed, *found_out])
         return rows

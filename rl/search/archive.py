@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -92,6 +93,8 @@ class Archive:
         """The language of its kernels, and the category of its problem."""
         self.kernels: dict[str, Tried] = {}
         """Every distinct kernel by its key, as it was first judged."""
+        self.asked = Counter[str | None]()
+        """How many answers were made from each kernel, by its key, and from none."""
         self.rewritten: list[Rewritten] = []
         self.steps: set[int] = set()
         self._last: dict[int, Tried | None] = {}
@@ -105,6 +108,7 @@ class Archive:
             if record.stage == SEARCH_START:
                 self.given = tried
             elif record.stage == SEARCH:
+                self.asked[record.parent] += 1
                 self.steps.add(record.step)
                 self._last[record.trajectory] = tried
                 self._add_rewritten(record, tried)

@@ -77,6 +77,8 @@ class Totals:
     rows: int = 0
     dropped: int = 0
     clipped: dict[int, tuple[float, float]] = field(default_factory=dict)
+    logprobs: dict[int, torch.Tensor] = field(default_factory=dict)
+    """Row → log-probs of its tokens, as of this pass."""
 
 
 def credited_answers(inputs: Mapping[str, Any]) -> dict[tuple[int, ...], list[Answer]]:
@@ -177,6 +179,7 @@ def _slope(
         slope_T += torch.where(low_T | high_T, 0.0, ratio_T) * weight_T
         totals.loss += float((torch.where(low_T | high_T, bounded_T, ratio_T) * weight_T).sum())
         totals.clipped[copy.row] = (float(low_T.float().mean()), float(high_T.float().mean()))
+        totals.logprobs[copy.row] = logprob_T
         totals.tokens += len(logprob_T)
         totals.entropy += float(entropy_T.sum())
     return slope_T

@@ -60,10 +60,13 @@ def pairs_of_records(records: Iterable[Record], each: int, seed: int) -> list[Pa
 
 
 def _pairs(records: Sequence[Record], seed: int) -> Iterator[Pair]:
-    """Right over wrong first, by turns of the right ones; then fastest over slower."""
+    """Right over wrong first, by turns of the right ones; then fastest over slower. A kernel that
+    was timed twice is as fast as it was at best."""
     shuffled = sorted(records, key=lambda one: content_hash(str(seed), one.completion))
-    fastest_first = sorted(_of(shuffled, Verdict.CORRECT), key=_low, reverse=True)
-    right = list({one.source: one for one in reversed(fastest_first)}.values())[::-1]
+    first = dict[str | None, Record]()
+    for one in sorted(_of(shuffled, Verdict.CORRECT), key=_low, reverse=True):
+        first.setdefault(one.source, one)
+    right = list(first.values())
     judged = (one for one in shuffled if one.evaluation.verdict is not Verdict.UNJUDGED)
     wrong = {one.source: one for one in judged if one.evaluation.verdict is not Verdict.CORRECT}
     for number, worse in enumerate(wrong.values() if right else ()):

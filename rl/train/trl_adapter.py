@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -70,8 +71,12 @@ def corrects_otherwise(args: Any) -> bool:
     return ours != tuple(getattr(args, f"vllm_importance_sampling_{one}") for one in names)
 
 
-def fast_loss(trainer: Any, inputs: Mapping[str, Any]) -> Any:
-    """TRL's loss of a batch, its gradient already in the parameters; a number to log remains."""
+def fast_loss(trainer: Any, inputs: dict[str, Any]) -> Any:
+    """TRL's loss of a batch, its gradient already in the parameters; a number to log remains.
+
+    Of several passes over a batch the first one leaves its log-probs there: before any update, they
+    are those that the others compare with.
+    """
     import torch
 
     mode, accelerator, args = "train", trainer.accelerator, trainer.args
@@ -85,6 +90,8 @@ def fast_loss(trainer: Any, inputs: Mapping[str, Any]) -> Any:
         most_far=trainer.drop_mismatched,
     )
     totals = backward_pass(accelerator.unwrap_model(trainer.model), inputs, clip)
+    if trainer.num_iterations > 1 and inputs.get("old_per_token_logps") is None:
+        inputs["old_per_token_logps"] = by_column(totals.logprobs, inputs["completion_mask"])
     finish_gradients(trainer.model, accelerator)
     clipped = torch.zeros(rows, 2)
     for row, shares in totals.clipped.items():
@@ -95,6 +102,16 @@ def fast_loss(trainer: Any, inputs: Mapping[str, Any]) -> Any:
         if name == MISMATCH:
             refuse_mismatch(value, trainer.most_mismatch)
     return torch.tensor(totals.loss, requires_grad=True)
+
+
+def by_column(logprobs: Mapping[int, torch.Tensor], mask_RT: torch.Tensor) -> torch.Tensor:
+    """Each row's numbers at its tokens' places, (rows, width) as the mask; 0 elsewhere."""
+    import torch
+
+    found_RT = torch.zeros(mask_RT.shape, dtype=torch.float32, device=mask_RT.device)
+    for row, logprob_T in logprobs.items():
+        found_RT[row, mask_RT[row].bool()] = logprob_T
+    return found_RT
 
 
 def refuse_mismatch(found: float, most: float) -> None:
@@ -170,6 +187,19 @@ def weigh_as_vllms(trainer: Any) -> None:
     trainer.vllm_generation = SimpleNamespace(sync_weights=lambda: None)
 
 
+@contextmanager
+def no_old_logprobs(trainer: Any) -> Iterator[None]:
+    """Within it TRL computes no log-probs for later passes over a batch to compare with, where the
+    fast pass trains: `fast_loss` has them from the first one."""
+    iterations = trainer.num_iterations
+    if trainer.fast:
+        trainer.num_iterations = 1
+    try:
+        yield
+    finally:
+        trainer.num_iterations = iterations
+
+
 def note_stock_mismatch(trainer: Any, inputs: Any) -> None:
     """Logs how far sampling is from TRL's own pass, and refuses what is too far."""
     found = stock_mismatch(trainer, inputs)
@@ -206,7 +236,8 @@ def kernel_trainer_class() -> type[Any]:
                 LOG.warning("the training pass is TRL's own, slower on a CPU: %s", reason)
 
         def _generate_and_score_completions(self, inputs: Any) -> Any:
-            scored = super()._generate_and_score_completions(inputs)
+            with no_old_logprobs(self):
+                scored = super()._generate_and_score_completions(inputs)
             scored["advantages"] = final_advantages(
                 scored["advantages"],
                 [one.get("advantage") for one in inputs],

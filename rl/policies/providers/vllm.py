@@ -4,6 +4,7 @@ run."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ from kernelwright.rl.policies.vllm_server import SWITCH, VllmPolicy, VllmServer,
 
 FOLDER = "served"
 """Beside the checkpoints, which name the folder of the run."""
+OTHER_BASE = (
+    "warning: the server at {address} holds {held}, and is asked as {name}: are they the same?"
+)
 
 
 def _served(model: str) -> str:
@@ -79,11 +83,14 @@ class Provider(base.Provider):
         if not name or not address:
             raise ModelError("vllm:MODEL@ADDRESS names a model or a run, and the server's address")
         server, adapter = VllmServer(Endpoint.at(address)), find_adapter(name)
-        served = next(iter(server.models()))
+        base_name = adapter.base if adapter else name
+        served, told = next(iter(server.models().items()))
+        held = told.get("root") or base_name
+        if not {served, held} & {base_name, _served(base_name)}:
+            print(OTHER_BASE.format(address=address, held=held, name=base_name), file=sys.stderr)
         if adapter:
             served = version_name("adapter", adapter.folder)
             server.load(served, adapter.folder)
-        base_name = adapter.base if adapter else name
         tokenizer = load_tokenizer(base_name)
         ends = end_token_ids(load_generation_config(base_name), tokenizer)
         return VllmPolicy(server=server, model=served, tokenizer=tokenizer, end_token_ids=ends)

@@ -28,9 +28,9 @@ class Mode:
         self.options = options
 
     def ask(self, archive: Archive, step: int, count: int, rng: random.Random) -> list[Request]:
-        found = []
+        found, first = [], 1 if archive.given else 0
         for lane in range(count):
             last = archive.last(lane)
-            ended = last is None or last.depth + 1 >= self.options.turns
+            ended = last is None or last.depth + 1 - first >= self.options.turns
             found.append(Request(parent=archive.given if ended else last, lane=lane))
         return found

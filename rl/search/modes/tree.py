@@ -2,7 +2,8 @@
 
 `rule: puct` as TTT-Discover (arXiv 2601.16175) has it: the value of a kernel is the best that came
 of it, its prior falls with its rank. `rule: ucb` is UCB1 (Auer et al., 2002) over the mean worth of
-what came of it. An answer from nothing counts as a child of the root.
+what came of it. An answer from nothing counts as a child of the root. An answer that repeats a
+kernel, or holds none, is a visit of its parent too.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Mode:
 
     def ask(self, archive: Archive, step: int, count: int, rng: random.Random) -> list[Request]:
         nodes = sorted([None, *archive.kernels.values()], key=_worth, reverse=True)
-        visits = Counter(one.parent for one in archive.kernels.values())
+        visits = Counter(archive.asked)
         values = self._values(archive)
         found = []
         for _ in range(count):
