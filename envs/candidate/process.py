@@ -7,7 +7,7 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -105,9 +105,9 @@ def nothing_native(sandboxes: Sandboxes, place: Place, spec: CaseSpec) -> Iterat
 
 
 @contextmanager
-def empty_steps(gpu: Gpu, sandboxes: Sandboxes) -> Iterator[Callable[[], int]]:
-    """How long a step without work takes this GPU, by the clock of candidates: measured at each
-    call, in nanoseconds. The GPU is ours alone while the block runs.
+def empty_steps(gpu: Gpu, sandboxes: Sandboxes) -> Iterator[GpuCandidate]:
+    """A process that replays nothing: its `empty_ns` says how long a step without work takes this
+    GPU, by the clock of candidates. The GPU is ours alone while the block runs.
 
     Raises DeviceLostError where it does not answer.
     """
@@ -116,7 +116,7 @@ def empty_steps(gpu: Gpu, sandboxes: Sandboxes) -> Iterator[Callable[[], int]]:
         device = GpuCandidate(Messages(nothing, gpu, sandboxes), START_LIMIT_S)
         try:
             device.ready()
-            yield device.empty_ns
+            yield device
         finally:
             device.close()
 

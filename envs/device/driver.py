@@ -31,6 +31,20 @@ class DriverError(RuntimeError):
         self.name = name
 
 
+class Library:
+    """The driver's library, whose calls raise DriverError where they fail."""
+
+    def __init__(self, name: str) -> None:
+        self._library = ctypes.CDLL(name)
+
+    def call(self, name: str, *arguments: Any) -> None:
+        status = getattr(self._library, name)(*arguments)
+        if status != 0:
+            said = ctypes.c_char_p()
+            self._library.cuGetErrorName(ctypes.c_int(status), ctypes.byref(said))
+            raise DriverError(name, (said.value or b"unknown").decode())
+
+
 class _Attribute(ctypes.Structure):
     """CUlaunchAttribute: which one, and 64 bytes of value."""
 
@@ -70,11 +84,11 @@ class PreparedLaunch:
         self.pointers = (Handle * len(padded))(*list(starts)[:-1])
 
 
-class Driver:
+class Driver(Library):
     """The first device's primary context, current in this thread, and one stream."""
 
     def __init__(self, library: str) -> None:
-        self._library = ctypes.CDLL(library)
+        super().__init__(library)
         self.call("cuInit", ctypes.c_uint(0))
         device, context, self.stream = ctypes.c_int(), Handle(), Handle()
         self.call("cuDeviceGet", ctypes.byref(device), ctypes.c_int(0))
@@ -93,13 +107,6 @@ class Driver:
         self._parameters = (Handle * PARAMETER_BYTES)(*nothing)
         """What the driver is pointed at: it reads as many as the kernel has, not as were given."""
         self._shared_bytes: dict[int | None, int] = {}
-
-    def call(self, name: str, *arguments: Any) -> None:
-        status = getattr(self._library, name)(*arguments)
-        if status != 0:
-            said = ctypes.c_char_p()
-            self._library.cuGetErrorName(ctypes.c_int(status), ctypes.byref(said))
-            raise DriverError(name, (said.value or b"unknown").decode())
 
     def _attribute(self, number: int) -> int:
         found = ctypes.c_int()

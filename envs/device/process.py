@@ -4,7 +4,8 @@ clock.
 An answer's host code is not in it, and its device code reaches no memory but this process's: inputs
 that came a moment ago, poisoned outputs, and what the plan allocates. What is expected is not here.
 It speaks the protocol of candidates ('P' says what to run, 'G' runs it once) and adds to 'D' how
-long the device took, in nanoseconds. 'E' is answered with how long a step without work takes it.
+long the device took, in nanoseconds. 'E' is answered with how long a step without work takes it,
+'T' asks for rounds by CUDA graphs, or not, and is answered with whether they are.
 
     python -m kernelwright.envs.device.process SOCKET_FD LIBRARY
 """
@@ -26,6 +27,7 @@ from typing import Any, NoReturn
 from kernelwright.envs.device.driver import OUT_OF_MEMORY as CUDA_OUT_OF_MEMORY
 from kernelwright.envs.device.driver import Driver, DriverError
 from kernelwright.envs.device.flush import FLUSH_FACTOR, FLUSHES
+from kernelwright.envs.device.graphs import Graph, recorded
 from kernelwright.envs.device.memory import RESERVED_BYTES, loaded_bytes, taken_bytes
 from kernelwright.envs.referee.exit_codes import (
     DEVICE_FULL,
@@ -50,6 +52,8 @@ OURS = frozenset(
     """.split()  # noqa: SIM905
 )
 """What no kernel can bring about; binaries are our assembler's."""
+RECORDING = "CUDA_ERROR_STREAM_CAPTURE"
+"""How errors begin that only a recording of ours can bring about."""
 ILLEGAL = frozenset(
     """
     CUDA_ERROR_ILLEGAL_ADDRESS CUDA_ERROR_MISALIGNED_ADDRESS CUDA_ERROR_INVALID_ADDRESS_SPACE
@@ -92,10 +96,16 @@ class Replayer:
         self.first: Called | None = None
         """What is played in place of `later` when it is the first time."""
         self.later = Called()
+        self.graph: Graph | None = None
+        """Of the steps of `later`, where rounds are timed so."""
+        self.nothing: Graph | None = None
+        """Of no step: what an empty step is then."""
         self.watched: list[list[Any]] = []
         """Results of the first call, their copies, and how many bytes they have."""
 
     def prepare(self, told: dict[str, Any]) -> None:
+        """What rounds run from now on, step by step."""
+        self.time_by(graphs=False)
         for at, _ in self.regions.values():
             self.driver.free(at)
         new = {
@@ -146,7 +156,8 @@ class Replayer:
         for name in self.regions.keys() - self.kept:
             self._reset(name, given if name == "inputs" else self.contents.get(name))
         called, self.first = self.first or self.later, None
-        duration_ns = self._marked_ns(called.run)
+        graph = self.graph if called is self.later else None
+        duration_ns = self._marked_ns([graph.launch] if graph else called.run)
         self._look_at_guards(given)
         for name, offset, size, place in called.results:
             outputs[place : place + size] = self.driver.download(
@@ -154,6 +165,27 @@ class Replayer:
             )
         self._look_again()
         return duration_ns
+
+    def time_by(self, *, graphs: bool) -> bool:
+        """Whether rounds of this plan are launches of a CUDA graph from now on, as an empty step is
+        of one without work. Where that is not wanted, or cannot be, each step is launched."""
+        self.graph = self.nothing = None
+        try:
+            if graphs:
+                nothing, graph = self._recorded([]), self._recorded(self.later.run)
+                nothing.launch()
+                self.driver.wait()
+                self.nothing, self.graph = nothing, graph
+        except DriverError as error:
+            print(f"no CUDA graph: {error}", file=sys.stderr, flush=True)
+        return self.graph is not None
+
+    def _recorded(self, steps: Sequence[Callable[[], None]]) -> Graph:
+        def launches() -> None:
+            for step in steps:
+                step()
+
+        return recorded(self.driver, self.driver.stream, launches)
 
     def _look_again(self) -> None:
         """No call may change what the first gave back: who called still has it."""
@@ -167,7 +199,7 @@ class Replayer:
 
     def empty_ns(self) -> int:
         """Device time between marks around nothing, after what comes before a run too."""
-        return self._marked_ns([])
+        return self._marked_ns([self.nothing.launch] if self.nothing else [])
 
     def _marked_ns(self, steps: Sequence[Callable[[], None]]) -> int:
         self.driver.reset_persisting()
@@ -247,6 +279,8 @@ def serve(channel: socket.socket, replayer: Replayer) -> None:
             _prepare(replayer, maps[0][:])
         elif kind == b"E":
             said = replayer.empty_ns().to_bytes(NS_BYTES, "little")
+        elif kind == b"T":
+            said = bytes([replayer.time_by(graphs=message[1 + NONCE_BYTES :] == b"\1")])
         else:
             kind, said = b"D", replayer.round(*maps).to_bytes(NS_BYTES, "little")
         for one in maps:
@@ -274,7 +308,7 @@ def exit_code(name: str) -> int:
     """What the process ends with when a call fails for this reason."""
     if name == CUDA_OUT_OF_MEMORY:  # what would never fit was refused before
         return DEVICE_FULL
-    if name in OURS:
+    if name in OURS or name.startswith(RECORDING):
         return DEVICE_LOST
     return ILLEGAL_ADDRESS if name in ILLEGAL else LAUNCH_FAILED
 
