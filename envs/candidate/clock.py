@@ -12,6 +12,7 @@ from kernelwright.envs.candidate.process import Place, nothing_native, place_of
 from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.plan.counters import Facts
 from kernelwright.envs.referee.resolution import (
+    GRAPHS,
     RESOLVING_ROUNDS,
     TRIES,
     Parts,
@@ -32,9 +33,6 @@ long each took, in nanoseconds."""
 
 Key = tuple[str, bool, bool, Place]
 """Of a problem's timings: its key, whether on its views, whether on a device, and where."""
-GRAPHS = "cuda_graphs"
-"""A fact of a timing on a GPU: 1 where both sides were launched as CUDA graphs, and 0 where one of
-the two could not be recorded, so that the host launched each kernel of both."""
 
 
 class Clock:

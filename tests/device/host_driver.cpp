@@ -2,10 +2,11 @@
 //
 // A module is a shared library, a kernel is a function `int NAME(const unsigned* shape, void** arguments)` in it that
 // does the work of the whole grid and returns a CUresult; `shape` is the grid, the block, and bytes of dynamic shared
-// memory. A launch that is recorded takes the first 32 KB behind each argument as they are then. A variable is `variable_NAME` and `bytes_NAME`, a kernel's local memory `local_NAME` bytes a thread. Nothing
-// runs later than it is asked, but for what a graph records. HOST_DRIVER_NO_GRAPHS makes recordings fail at their "begin" or
-// "end", or when a graph is made ("instantiate"). The device has HOST_DRIVER_TOTAL bytes (16 GiB); the file that HOST_DRIVER_FREE names says
-// how many of them others leave free, at this moment.
+// memory. A variable is `variable_NAME` and `bytes_NAME`, a kernel's local memory `local_NAME` bytes a thread. Nothing
+// runs later than it is asked, but for what a graph records: that takes the 32 KB behind each argument as they are then.
+// HOST_DRIVER_NO_GRAPHS makes a recording fail at its "begin" or "end", or a graph when it is made ("instantiate"); the
+// launch of one takes HOST_DRIVER_GRAPH_NS more. The device has HOST_DRIVER_TOTAL bytes (16 GiB); the file that
+// HOST_DRIVER_FREE names says how many of them others leave free, at this moment.
 #include <dlfcn.h>
 #include <elf.h>
 #include <stdint.h>
@@ -46,6 +47,16 @@ static int waits() {  // for what has been launched
   if (!recording) return fault;
   invalid = true;
   return kCaptureUnsupported;
+}
+
+// Now, or later by as many nanoseconds as this variable says.
+static timespec after(const char* name) {
+  const char* said = getenv(name);
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const int64_t ends = now.tv_sec * 1000000000ll + now.tv_nsec + (said ? atoll(said) : 0);
+  while (now.tv_sec * 1000000000ll + now.tv_nsec < ends) clock_gettime(CLOCK_MONOTONIC, &now);
+  return now;
 }
 
 static size_t total_bytes() {
@@ -162,6 +173,7 @@ int cuGraphInstantiateWithFlags(void** made, void* graph, unsigned long long) {
 int cuGraphExecDestroy(void* made) { delete static_cast<std::vector<Node>*>(made); return 0; }
 int cuGraphUpload(void*, void*) { return fault; }
 int cuGraphLaunch(void* made, void*) {
+  after("HOST_DRIVER_GRAPH_NS");
   for (const Node& node : *static_cast<std::vector<Node>*>(made)) asked(node);
   return fault;
 }
@@ -199,12 +211,7 @@ int cuCtxSynchronize() { return waits(); }
 int cuCtxResetPersistingL2Cache() { return 0; }
 int cuEventCreate(void** event, unsigned) { *event = calloc(1, sizeof(timespec)); return 0; }
 int cuEventRecord(void* event, void*) {
-  // An empty step takes as long as HOST_DRIVER_EMPTY_NS says, where it is set.
-  const char* empty_ns = getenv("HOST_DRIVER_EMPTY_NS");
-  auto* now = static_cast<timespec*>(event);
-  clock_gettime(CLOCK_MONOTONIC, now);
-  const int64_t ends = now->tv_sec * 1000000000ll + now->tv_nsec + (empty_ns ? atoll(empty_ns) : 0);
-  while (now->tv_sec * 1000000000ll + now->tv_nsec < ends) clock_gettime(CLOCK_MONOTONIC, now);
+  *static_cast<timespec*>(event) = after("HOST_DRIVER_EMPTY_NS");  // so long an empty step takes
   return 0;
 }
 int cuEventElapsedTime(float* milliseconds, const timespec* first, const timespec* second) {
