@@ -23,7 +23,7 @@ from kernelwright.envs.device.driver import Driver, DriverError
 from kernelwright.envs.device.graphs import recorded
 from kernelwright.envs.device.messages import Messages
 from kernelwright.envs.plan.plan import First, GpuReplay, Plan
-from kernelwright.envs.plan.steps import Copy, Place
+from kernelwright.envs.plan.steps import Copy, Place, Step
 from kernelwright.envs.referee import resolution
 from kernelwright.envs.referee.layout import read_outputs
 from kernelwright.envs.referee.resolution import GRAPHS
@@ -123,7 +123,7 @@ def test_a_first_call_is_no_launch_of_the_graph_of_later_ones(stand: Bench) -> N
     spec = stand.loaded.specs[0]
     kept, size = Place(tensor="new.0", offset=0), spec.outputs[0].size_bytes
     first = First(steps=[filled(kept, 3, size), filled(OUT, 5, size)])
-    later = [Copy(source=kept, to=OUT, bytes=size), filled(kept, 4, size)]
+    later: list[Step] = [Copy(source=kept, to=OUT, bytes=size), filled(kept, 4, size)]
     plan = Plan(steps=later, buffers={"new.0": size}, first=first, kernels=[])
     with replaying(stand, lambda _: plan) as player, closing(Draws(stand.reference, 1)) as draws:
         player.prime(spec)
@@ -132,6 +132,18 @@ def test_a_first_call_is_no_launch_of_the_graph_of_later_ones(stand: Bench) -> N
             copies = [player.round(draw.inputs, spec)[1] for _ in range(4)]
     found = [read_outputs(one, spec)[0][0].flatten()[0].item() for one in copies]
     assert found == [5.0, 3.0, 4.0, 4.0]
+
+
+@pytest.mark.usefixtures("computes")
+def test_a_fill_that_does_not_fit_once_keeps_no_plan_from_being_a_graph(stand: Bench) -> None:
+    def plan(spec: CaseSpec) -> Plan:
+        one = direct(spec)
+        return one.model_copy(update={"steps": [filled(OUT, 1.0, 2), *one.steps]})
+
+    with replaying(stand, plan) as player:
+        player.prime(stand.loaded.specs[0])
+        assert player.time_by(graphs=True)
+        assert is_right(player, stand, 0, 0)
 
 
 @pytest.mark.usefixtures("computes")

@@ -10,6 +10,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.device.client import GpuCandidate
@@ -104,8 +105,12 @@ def nothing_native(sandboxes: Sandboxes, place: Place, spec: CaseSpec) -> Iterat
             job.kill()
 
 
+EmptySteps: TypeAlias = GpuCandidate
+"""A process that replays nothing."""
+
+
 @contextmanager
-def empty_steps(gpu: Gpu, sandboxes: Sandboxes) -> Iterator[GpuCandidate]:
+def empty_steps(gpu: Gpu, sandboxes: Sandboxes) -> Iterator[EmptySteps]:
     """A process that replays nothing: its `empty_ns` says how long a step without work takes this
     GPU, by the clock of candidates. The GPU is ours alone while the block runs.
 

@@ -184,11 +184,13 @@ class Driver(Library):
         self.call("cuMemFree_v2", Address(at))
 
     def fill(self, at: int, pattern: bytes, size_bytes: int) -> None:
-        """Writes the pattern, of 1, 2 or 4 bytes, over and over; in the stream."""
+        """Writes the pattern, of 1, 2 or 4 bytes, over and over, as often as all of it fits; in the
+        stream. Nothing is asked of the driver where it never does: a graph could refuse that."""
         width = len(pattern)
         value = ctypes.c_uint(int.from_bytes(pattern, "little"))
-        count = ctypes.c_size_t(size_bytes // width)
-        self.call(f"cuMemsetD{8 * width}Async", Address(at), value, count, self.stream)
+        if count := size_bytes // width:
+            given = Address(at), value, ctypes.c_size_t(count), self.stream
+            self.call(f"cuMemsetD{8 * width}Async", *given)
 
     def copy(self, source: int, to: int, size_bytes: int) -> None:
         """Within the device, in the stream."""

@@ -29,9 +29,8 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from kernelwright.envs.candidate.baseline import BaselineProcess
-from kernelwright.envs.candidate.process import ALONE, empty_steps, nothing_native
+from kernelwright.envs.candidate.process import ALONE, EmptySteps, empty_steps, nothing_native
 from kernelwright.envs.codec import from_plain, to_json
-from kernelwright.envs.device.client import GpuCandidate
 from kernelwright.envs.referee.resolution import RESOLVING_ROUNDS, resolved, steady
 from kernelwright.envs.referee.rounds import CandidateFailedError
 from kernelwright.envs.referee.timing import Pace, time_in_turns
@@ -250,7 +249,7 @@ def _timed(
     reference: BaselineProcess,
     loaded: Loaded,
     sandboxes: Sandboxes,
-    device: GpuCandidate | None,
+    device: EmptySteps | None,
 ) -> tuple[Timing | None, float]:
     """(the rounds of both modules, None where no speed can be told; seconds of compiling)."""
     started = time.monotonic()
@@ -277,7 +276,7 @@ def _timed(
 
 
 def _same_way(
-    reference: BaselineProcess, device: GpuCandidate, rounds: Callable[..., object]
+    reference: BaselineProcess, device: EmptySteps, rounds: Callable[..., object]
 ) -> None:
     """Has both modules launched as CUDA graphs on the device; neither where one of the two cannot
     be recorded."""
@@ -293,7 +292,7 @@ def _rounds(
     draws: Draws,
     loaded: Loaded,
     sandboxes: Sandboxes,
-    device: GpuCandidate | None,
+    device: EmptySteps | None,
     numbers: range,
     *,
     compiled: bool,
