@@ -1,6 +1,8 @@
-"""The reference process of a judge: it also takes requests that say how rounds on a GPU are timed.
+"""The reference process of a judge.
 
-python -m kernelwright.envs.candidate.baseline_process SOCKET_FD
+It also takes requests that say how rounds on a GPU are timed.
+
+    python -m kernelwright.envs.candidate.baseline_process SOCKET_FD
 """
 
 from __future__ import annotations
