@@ -1,7 +1,7 @@
 """A reference process, and a process that measures a GPU's peaks, for a device that is made of a
 processor (ptx_device.py): tensors stay where they are, and the clock is the processor's.
 
-    monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
+    monkeypatch.setattr(BaselineProcess, "PROGRAM", device_reference.PROGRAM)
     monkeypatch.setattr(device_peaks, "PROGRAM", device_reference.PEAKS_PROGRAM)
 """
 
@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[1]
 EMPTY_STEP = "HOST_DRIVER_EMPTY_NS"
 """What an empty step costs at least on this device, also by the driver of host_driver.cpp; unless
 it is set, hardly anything."""
+NO_GRAPHS = "HOST_REFERENCE_NO_GRAPHS"
+"""Set to anything, calls on this device cannot be recorded."""
 
 
 def program(function: str) -> tuple[str, str]:
@@ -32,11 +34,12 @@ def program(function: str) -> tuple[str, str]:
 
 def serve() -> None:
     """The reference process, whose device is this processor."""
+    from kernelwright.envs.candidate import baseline_process
     from kernelwright.envs.reference import process
 
     process.DEVICE = "cpu"
     process.DeviceClock = host_clock()  # type: ignore[attr-defined]
-    process.main()
+    baseline_process.main()
 
 
 def measure() -> None:
@@ -55,7 +58,13 @@ def host_clock() -> Any:
 
     class HostClock(DeviceClock):
         def __init__(self) -> None:
-            self._measure_empty_steps()
+            self.time_by(False)
+
+        def recorded(self, call: Callable[[], object]) -> Callable[[], object]:
+            """The call itself: nothing records what a processor computes."""
+            if NO_GRAPHS in os.environ:
+                raise RuntimeError("a call waits for the device")
+            return call
 
         def marked_ns(self, call: Callable[[], object]) -> int:
             started = time.perf_counter_ns()
@@ -69,6 +78,6 @@ def host_clock() -> Any:
 
 
 PROGRAM = program("serve")
-"""In place of `ReferenceProcess.PROGRAM`."""
+"""In place of `BaselineProcess.PROGRAM`."""
 PEAKS_PROGRAM = program("measure")
 """In place of `device_peaks.PROGRAM`."""

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from kernelwright.cli import app
 from kernelwright.data.runs.records import RecordStore
+from kernelwright.envs.referee.resolution import GRAPHS
 from kernelwright.envs.types import Evaluation, Record, Verdict
 from kernelwright.evals.numbers.compare import Comparison, Side, compare, read_side
 from tests.nouns import correct, record, timing, verdict
@@ -185,6 +186,18 @@ def test_sides_timed_with_and_without_tf32_are_not_compared_in_speed() -> None:
     assert (found.speed_ratio, found.fast_1) == (None, None)
     assert "they were timed with and without TF32: speeds do not compare" in found.remarks
     assert compared(sides[1], sides[1]).speed_ratio is not None
+
+
+def test_sides_timed_as_cuda_graphs_and_otherwise_are_not_compared_in_speed() -> None:
+    graphs, launches = (replace(RIGHT, facts=((GRAPHS, one),)) for one in (1.0, 0.0))
+    found = compared({"a": [launches, WRONG]}, {"a": [graphs, graphs]})
+    assert (found.speed_ratio, found.fast_1) == (None, None)
+    said = "1 problems were timed as CUDA graphs on one side alone: speeds do not compare"
+    assert said in found.remarks
+    older = {"a": [RIGHT], "b": [graphs]}
+    found = compared(older, {"a": [launches], "b": [launches, graphs]})
+    assert found.speed_ratio is not None
+    assert not found.remarks
 
 
 def test_runs_judged_in_different_precision_say_so(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import signal
 import struct
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from kernelwright.envs.plan.assemble import NoCodeError, assembled, best_for
 from kernelwright.envs.plan.plan import First, GpuReplay, Kernel, Plan, Result, packed
 from kernelwright.envs.plan.steps import Copy, Fill, Launch, Place, Step
 from kernelwright.envs.referee.layout import read_outputs
+from kernelwright.envs.referee.resolution import GRAPHS
 from kernelwright.envs.referee.rounds import CandidateFailedError, compare
 from kernelwright.envs.reference.client import Loaded, ReferenceProcess
 from kernelwright.envs.reference.draws import Draws
@@ -390,11 +392,9 @@ def test_ptx_is_assembled_for_the_device(bench: Bench) -> None:
 def test_on_a_gpu_an_honest_kernel_is_correct_and_timed(dialect: Dialect, problem: Problem) -> None:
     if not gpus():
         pytest.skip("needs a CUDA device")
-    evaluator = Evaluator(JudgingConfig(), Target(name="here"), gpus()[0])
-    try:
+    with closing(Evaluator(JudgingConfig(), Target(name="here"), gpus()[0])) as evaluator:
         candidate = Candidate(problem_key=problem.key, dialect=dialect, source=ANSWERS[dialect])
         found = evaluator.judge(problem, candidate, timed=True, seed=1)
-    finally:
-        evaluator.close()
     assert (found.verdict, found.reason, found.trust) == (Verdict.CORRECT, "ok", Trust.REPLAYED)
     assert found.timing is not None
+    assert dict(found.facts)[GRAPHS] == 1.0, found.log

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import median
 
+from kernelwright.envs.candidate.baseline import BaselineProcess
 from kernelwright.envs.candidate.process import Place, nothing_native, place_of
 from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.plan.counters import Facts
 from kernelwright.envs.referee.resolution import (
+    GRAPHS,
     RESOLVING_ROUNDS,
     TRIES,
     Parts,
@@ -20,7 +22,7 @@ from kernelwright.envs.referee.resolution import (
 )
 from kernelwright.envs.referee.roofline import Work, floors_ns, too_fast
 from kernelwright.envs.referee.timing import Pace, time_in_turns
-from kernelwright.envs.reference.client import Loaded, ReferenceProcess
+from kernelwright.envs.reference.client import Loaded
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.system.nvml import Reading, facts_of, meter_of
 from kernelwright.envs.types import Evaluation, Precision, Target, Timing, Verdict
@@ -29,13 +31,16 @@ Play = Callable[[Session, Sequence[int]], list[int]]
 """Plays these rounds of the timed case with a process of the candidate's, outputs compared → how
 long each took, in nanoseconds."""
 
+Key = tuple[str, bool, bool, Place]
+"""Of a problem's timings: its key, whether on its views, whether on a device, and where."""
+
 
 class Clock:
     """Times candidates one after another, beside one reference process. Not thread-safe."""
 
     def __init__(
         self,
-        reference: ReferenceProcess,
+        reference: BaselineProcess,
         sandboxes: Sandboxes,
         target: Target,
         pace: Pace,
@@ -48,9 +53,10 @@ class Clock:
         self.device_target = device_target
         self.works: dict[tuple[str, Precision], Work] = {}
         """Problem, and how exact its answers are → the least that its timed case takes."""
-        self.resolving: dict[tuple[str, bool, bool, Place], Parts] = {}
-        """Problem, whether on its views, whether on a device, and where → the rounds that decide
-        whether speeds can be told."""
+        self.resolving: dict[Key, Parts] = {}
+        """The rounds that decide whether speeds can be told."""
+        self.records: dict[Key, bool] = {}
+        """On a device: whether what the module launches can be recorded as a CUDA graph."""
 
     def look(self, session: Session) -> Parts:
         """The rounds that decide whether a problem's speeds can be told: for all its answers.
@@ -60,12 +66,29 @@ class Clock:
         """
         loaded, on_device = session.loaded, session.device is not None
         self.reference.aim(loaded.problem, loaded.timed, on_device=on_device, views=loaded.views)
-        key = (loaded.key, loaded.views, on_device, place_of(session.built))
+        key = _key(session)
         if key not in self.resolving:
             if on_device:
                 self._ahead(session, range(RESOLVING_ROUNDS))
+                self.records[key] = self._records(session)
+                self._same_way(session)
             self.resolving[key] = self._baseline(session, range(RESOLVING_ROUNDS))
         return self.resolving[key]
+
+    def _records(self, session: Session) -> bool:
+        """Whether what the module launches can be recorded, by a round of it."""
+        self.reference.time_by(graphs=None)
+        list(session.draws.rounds_ns(self.reference, session.loaded, [0]))
+        return self.reference.by_graphs()
+
+    def _same_way(self, session: Session) -> Facts:
+        """Has rounds of both sides, and empty steps, launched as CUDA graphs on a device; each
+        kernel by itself where one of the two cannot be recorded. A fact says which."""
+        if session.device is None:
+            return ()
+        graphs = session.device.time_by(graphs=self.records[_key(session)])
+        self.reference.time_by(graphs=graphs)
+        return ((GRAPHS, float(graphs)),)
 
     def time(self, session: Session, resolving: Parts, play: Play) -> Evaluation:
         """Baseline and candidate in turns, on the same inputs; never two of them alive at once.
@@ -78,10 +101,13 @@ class Clock:
         if not resolved(resolving):
             play(session, range(self.pace.block))  # for what it does when called again
             return replace(session.decided(Verdict.CORRECT, "ok"), facts=costs(resolving))
+        if session.device is not None:
+            session.device.prime(session.loaded.specs[session.loaded.timed])
+        way = self._same_way(session)
         for _ in range(TRIES):
             parts, readings = list[tuple[int, int]](), list[Reading]()
             timing, drift = self._in_turns(session, play, parts, readings)
-            facts = (("baseline_drift", drift), *costs(parts), *facts_of(readings))
+            facts = (("baseline_drift", drift), *costs(parts), *way, *facts_of(readings))
             found = self._timed(session, timing, facts)
             if steady(drift) or found.verdict is not Verdict.CORRECT:
                 return found
@@ -167,3 +193,8 @@ class Clock:
         if place not in self.works:
             self.works[place] = self.reference.work(loaded, loaded.timed)
         return self.works[place]
+
+
+def _key(session: Session) -> Key:
+    loaded = session.loaded
+    return loaded.key, loaded.views, session.device is not None, place_of(session.built)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from kernelwright.envs.abi import CaseSpec, UnsupportedDtypeError, smallest
+from kernelwright.envs.candidate.baseline import BaselineProcess
 from kernelwright.envs.candidate.clock import Clock
 from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.candidate.session import Session
@@ -27,7 +28,6 @@ from kernelwright.envs.reference.client import (
     Draw,
     Loaded,
     ReferenceFailedError,
-    ReferenceProcess,
 )
 from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.reference.settings import is_group
@@ -107,7 +107,7 @@ class Evaluator:
         self.target = target
         self.gpu = gpu
         self.precision = precision
-        self.reference = ReferenceProcess(gpu)
+        self.reference = BaselineProcess(gpu)
         self.sandboxes = Sandboxes()
         self.memory = MemoryWait()
         self.loaded: Loaded | None = None

@@ -7,9 +7,10 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.device.client import GpuCandidate
@@ -104,10 +105,14 @@ def nothing_native(sandboxes: Sandboxes, place: Place, spec: CaseSpec) -> Iterat
             job.kill()
 
 
+EmptySteps: TypeAlias = GpuCandidate
+"""A process that replays nothing."""
+
+
 @contextmanager
-def empty_steps(gpu: Gpu, sandboxes: Sandboxes) -> Iterator[Callable[[], int]]:
-    """How long a step without work takes this GPU, by the clock of candidates: measured at each
-    call, in nanoseconds. The GPU is ours alone while the block runs.
+def empty_steps(gpu: Gpu, sandboxes: Sandboxes) -> Iterator[EmptySteps]:
+    """A process that replays nothing: its `empty_ns` says how long a step without work takes this
+    GPU, by the clock of candidates. The GPU is ours alone while the block runs.
 
     Raises DeviceLostError where it does not answer.
     """
@@ -116,7 +121,7 @@ def empty_steps(gpu: Gpu, sandboxes: Sandboxes) -> Iterator[Callable[[], int]]:
         device = GpuCandidate(Messages(nothing, gpu, sandboxes), START_LIMIT_S)
         try:
             device.ready()
-            yield device.empty_ns
+            yield device
         finally:
             device.close()
 

@@ -87,6 +87,7 @@ def _took_ns(messages: Messages, loaded: Loaded, drawn: Sequence[Draw], limit_s:
         try:
             device.ready()
             device.prime(spec)
+            device.time_by(graphs=True)
             for draw in drawn:
                 round_ns, copy = device.round(draw.inputs, spec)
                 asked = draw.rankings, draw.losses

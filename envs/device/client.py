@@ -77,6 +77,16 @@ class GpuCandidate(RoundPeer):
         self.expect(message, limit_s=START_LIMIT_S)  # loading code is no round of the answer's
         self.primed = spec
 
+    def time_by(self, *, graphs: bool) -> bool:
+        """Whether rounds of the case that was last primed are launches of a CUDA graph from now on,
+        as empty steps are. Where that is not wanted, or cannot be, each step is launched.
+
+        No call of a case that is not like the later ones is ever a graph's.
+        """
+        message = b"T" + secrets.token_bytes(NONCE_BYTES)
+        self.send(message + bytes([graphs]), [])
+        return self.expect(message, 1, limit_s=START_LIMIT_S) == b"\1"
+
     def remembers(self, spec: CaseSpec) -> bool:
         """Whether the first call of this case is another than those after it."""
         plan = self.messages.plan(spec)

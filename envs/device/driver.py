@@ -31,6 +31,20 @@ class DriverError(RuntimeError):
         self.name = name
 
 
+class Library:
+    """The driver's library, whose calls raise DriverError where they fail."""
+
+    def __init__(self, name: str) -> None:
+        self._library = ctypes.CDLL(name)
+
+    def call(self, name: str, *arguments: Any) -> None:
+        status = getattr(self._library, name)(*arguments)
+        if status != 0:
+            said = ctypes.c_char_p()
+            self._library.cuGetErrorName(ctypes.c_int(status), ctypes.byref(said))
+            raise DriverError(name, (said.value or b"unknown").decode())
+
+
 class _Attribute(ctypes.Structure):
     """CUlaunchAttribute: which one, and 64 bytes of value."""
 
@@ -70,11 +84,11 @@ class PreparedLaunch:
         self.pointers = (Handle * len(padded))(*list(starts)[:-1])
 
 
-class Driver:
+class Driver(Library):
     """The first device's primary context, current in this thread, and one stream."""
 
     def __init__(self, library: str) -> None:
-        self._library = ctypes.CDLL(library)
+        super().__init__(library)
         self.call("cuInit", ctypes.c_uint(0))
         device, context, self.stream = ctypes.c_int(), Handle(), Handle()
         self.call("cuDeviceGet", ctypes.byref(device), ctypes.c_int(0))
@@ -93,13 +107,6 @@ class Driver:
         self._parameters = (Handle * PARAMETER_BYTES)(*nothing)
         """What the driver is pointed at: it reads as many as the kernel has, not as were given."""
         self._shared_bytes: dict[int | None, int] = {}
-
-    def call(self, name: str, *arguments: Any) -> None:
-        status = getattr(self._library, name)(*arguments)
-        if status != 0:
-            said = ctypes.c_char_p()
-            self._library.cuGetErrorName(ctypes.c_int(status), ctypes.byref(said))
-            raise DriverError(name, (said.value or b"unknown").decode())
 
     def _attribute(self, number: int) -> int:
         found = ctypes.c_int()
@@ -177,11 +184,13 @@ class Driver:
         self.call("cuMemFree_v2", Address(at))
 
     def fill(self, at: int, pattern: bytes, size_bytes: int) -> None:
-        """Writes the pattern, of 1, 2 or 4 bytes, over and over; in the stream."""
+        """Writes the pattern, of 1, 2 or 4 bytes, over and over, as often as all of it fits; in the
+        stream. Nothing is asked of the driver where it never does: a graph could refuse that."""
         width = len(pattern)
         value = ctypes.c_uint(int.from_bytes(pattern, "little"))
-        count = ctypes.c_size_t(size_bytes // width)
-        self.call(f"cuMemsetD{8 * width}Async", Address(at), value, count, self.stream)
+        if count := size_bytes // width:
+            given = Address(at), value, ctypes.c_size_t(count), self.stream
+            self.call(f"cuMemsetD{8 * width}Async", *given)
 
     def copy(self, source: int, to: int, size_bytes: int) -> None:
         """Within the device, in the stream."""

@@ -44,9 +44,10 @@ FULL_WORDS = (
     "Triton Error [CUDA]: out of memory",
     "CUBLAS_STATUS_ALLOC_FAILED",
     "CUDNN_STATUS_ALLOC_FAILED",
+    "CUDA_ERROR_OUT_OF_MEMORY",
 )
 """What PyTorch says where it, or a library that it calls, finds no room on a GPU: the driver error
-is of segments that grow in place, Triton's of what torch.compile made."""
+is of segments that grow in place, Triton's of what torch.compile made, the last of CUDA graphs."""
 
 
 class DeviceFullError(RuntimeError):

@@ -4,7 +4,8 @@ clock.
 An answer's host code is not in it, and its device code reaches no memory but this process's: inputs
 that came a moment ago, poisoned outputs, and what the plan allocates. What is expected is not here.
 It speaks the protocol of candidates ('P' says what to run, 'G' runs it once) and adds to 'D' how
-long the device took, in nanoseconds. 'E' is answered with how long a step without work takes it.
+long the device took, in nanoseconds. 'E' is answered with how long a step without work takes it,
+'T' asks for rounds by CUDA graphs, or not, and is answered with whether they are.
 
     python -m kernelwright.envs.device.process SOCKET_FD LIBRARY
 """
@@ -27,6 +28,7 @@ from typing import Any, NoReturn, TypeAlias
 from kernelwright.envs.device.driver import OUT_OF_MEMORY as CUDA_OUT_OF_MEMORY
 from kernelwright.envs.device.driver import Driver, DriverError
 from kernelwright.envs.device.flush import FLUSH_FACTOR, FLUSHES
+from kernelwright.envs.device.graphs import Graph, recorded
 from kernelwright.envs.device.memory import RESERVED_BYTES, loaded_bytes, taken_bytes
 from kernelwright.envs.referee.exit_codes import (
     DEVICE_FULL,
@@ -56,6 +58,8 @@ OURS = frozenset(
     """.split()  # noqa: SIM905
 )
 """What no kernel can bring about; binaries are our assembler's."""
+RECORDING = "CUDA_ERROR_STREAM_CAPTURE"
+"""How errors begin that only a recording of ours can bring about."""
 ILLEGAL = frozenset(
     """
     CUDA_ERROR_ILLEGAL_ADDRESS CUDA_ERROR_MISALIGNED_ADDRESS CUDA_ERROR_INVALID_ADDRESS_SPACE
@@ -98,10 +102,16 @@ class Replayer:
         self.first: Called | None = None
         """What is played in place of `later` when it is the first time."""
         self.later = Called()
+        self.graph: Graph | None = None
+        """Of the steps of `later`, where rounds are timed so."""
+        self.nothing: Graph | None = None
+        """Of no step: what an empty step is then."""
         self.watched: list[list[Any]] = []
         """Results of the first call, their copies, and how many bytes they have."""
 
     def prepare(self, told: dict[str, Any]) -> None:
+        """What rounds run from now on, step by step."""
+        self.time_by(graphs=False)
         for at, _ in self.regions.values():
             self.driver.free(at)
         new = {
@@ -151,7 +161,8 @@ class Replayer:
         for name in self.regions.keys() - self.kept:
             self._reset(name, inputs if name == "inputs" else self.contents.get(name))
         called, self.first = self.first or self.later, None
-        duration_ns = self._marked_ns(called.run)
+        graph = self.graph if called is self.later else None
+        duration_ns = self._marked_ns([graph.launch] if graph else called.run)
         self._look_at_guards(inputs)
         for name, offset, size, place in called.results:
             there = _reader(self.driver.download, self.regions[name][0] + offset)
@@ -162,6 +173,27 @@ class Replayer:
                 ctypes.memmove(to, there(start, piece), piece)
         self._look_again()
         return duration_ns
+
+    def time_by(self, *, graphs: bool) -> bool:
+        """Whether rounds of this plan are launches of a CUDA graph from now on, as an empty step is
+        of one without work. Where that is not wanted, or cannot be, each step is launched."""
+        self.graph = self.nothing = None
+        try:
+            if graphs:
+                nothing, graph = self._recorded([]), self._recorded(self.later.run)
+                nothing.launch()
+                self.driver.wait()
+                self.nothing, self.graph = nothing, graph
+        except DriverError as error:
+            print(f"no CUDA graph: {error}", file=sys.stderr, flush=True)
+        return self.graph is not None
+
+    def _recorded(self, steps: Sequence[Callable[[], None]]) -> Graph:
+        def launches() -> None:
+            for step in steps:
+                step()
+
+        return recorded(self.driver, self.driver.stream, launches)
 
     def _look_again(self) -> None:
         """No call may change what the first gave back: who called still has it."""
@@ -175,7 +207,7 @@ class Replayer:
 
     def empty_ns(self) -> int:
         """Device time between marks around nothing, after what comes before a run too."""
-        return self._marked_ns([])
+        return self._marked_ns([self.nothing.launch] if self.nothing else [])
 
     def _marked_ns(self, steps: Sequence[Callable[[], None]]) -> int:
         self.driver.reset_persisting()
@@ -266,14 +298,17 @@ def serve(channel: socket.socket, replayer: Replayer) -> None:
         message, files, _, _ = socket.recv_fds(channel, MESSAGE_BYTES, 2)
         if not message:
             return
-        kind, said = _answered(replayer, message[:1], files)
+        kind, said = _answered(replayer, message, files)
         channel.send(kind + message[1 : 1 + NONCE_BYTES] + said)
 
 
-def _answered(replayer: Replayer, kind: bytes, files: list[int]) -> tuple[bytes, bytes]:
+def _answered(replayer: Replayer, message: bytes, files: list[int]) -> tuple[bytes, bytes]:
     """(the answer's letter, what is behind its nonce). Nothing of the files is mapped any more."""
+    kind = message[:1]
     if kind == b"E":
         return kind, replayer.empty_ns().to_bytes(NS_BYTES, "little")
+    if kind == b"T":
+        return kind, bytes([replayer.time_by(graphs=message[1 + NONCE_BYTES :] == b"\1")])
     if kind == b"P":
         _prepare(replayer, bytes(_map(files[0], writable=False)))
         return kind, b""
@@ -300,7 +335,7 @@ def exit_code(name: str) -> int:
     """What the process ends with when a call fails for this reason."""
     if name == CUDA_OUT_OF_MEMORY:  # what would never fit was refused before
         return DEVICE_FULL
-    if name in OURS:
+    if name in OURS or name.startswith(RECORDING):
         return DEVICE_LOST
     return ILLEGAL_ADDRESS if name in ILLEGAL else LAUNCH_FAILED
 

@@ -15,6 +15,9 @@ RESOLVED, RESOLVING_ROUNDS = 1 / 2, 8
 """Least time of a module with a measurable speed, as a share of an empty round, whose noise would
 hide a shorter one; and the number of rounds that decide it."""
 
+GRAPHS = "cuda_graphs"
+"""A fact of a timing on a GPU: 1 where both sides were launched as CUDA graphs, and 0 where one of
+the two could not be recorded, so that the host launched each kernel of both."""
 STEADY, TRIES = 2.0, 2
 """A measurement in which the baseline became slower, or faster, by more than that is made anew."""
 

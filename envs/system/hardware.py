@@ -19,6 +19,7 @@ from typing import Any
 from kernelwright.envs.system.architectures import ARCHITECTURES
 from kernelwright.envs.types import content_hash
 
+CUDA_DRIVER = "libcuda.so.1"
 NVIDIA_SMI = "nvidia-smi"
 """The driver's own tool, and not a library for NVML: it comes with every driver, and a process can
 be left behind where the driver hangs."""
@@ -84,7 +85,7 @@ class Gpu:
     driver: str
     architecture: int
     memory_bytes: int | None
-    library: str = "libcuda.so.1"
+    library: str = CUDA_DRIVER
     """The driver's own library, which a process that launches kernels loads."""
     management: str = "libnvidia-ml.so.1"
     """The driver's library for management, which tells clocks (nvml.py)."""

@@ -28,7 +28,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from queue import SimpleQueue
 
-from kernelwright.envs.candidate.process import ALONE, empty_steps, nothing_native
+from kernelwright.envs.candidate.baseline import BaselineProcess
+from kernelwright.envs.candidate.process import ALONE, EmptySteps, empty_steps, nothing_native
 from kernelwright.envs.codec import from_plain, to_json
 from kernelwright.envs.referee.resolution import RESOLVING_ROUNDS, resolved, steady
 from kernelwright.envs.referee.rounds import CandidateFailedError
@@ -37,7 +38,6 @@ from kernelwright.envs.reference.client import (
     Loaded,
     ReferenceFailedError,
     ReferenceGoneError,
-    ReferenceProcess,
 )
 from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.sandbox.runtimes import Sandboxes
@@ -56,15 +56,13 @@ LIMIT_S = 600.0
 """For one problem, with the wait for a core that somebody else is measuring on."""
 LOOK_S = 0.2
 CLOCK = "a new process's empty round goes with each; the module is warm"
-DEVICE_CLOCK = "marks in the device's stream, less an empty step; the replay's empty step added"
+DEVICE_CLOCK = "a CUDA graph between marks, less an empty step; the replay's empty step added"
 """What was kept by another clock is measured anew."""
 PROGRAM = ("-m", "kernelwright.envs.workers.compile_baseline")
 PROCESSES_PER_GPU = 2
 """One measures on it, and the next makes its problem ready meanwhile."""
 NO_SPEED = "the module is too quick to be timed, or the machine did not keep still"
 LONGEST_REASON = 300
-EmptyStep = Callable[[], int]
-"""How long a step without work takes a GPU, in nanoseconds, measured anew at each call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,12 +225,12 @@ def measure(problem: Problem, place: Place) -> CompiledBaseline:
     step on the device, goes with each.
     """
     gpu, sandboxes = place.gpu, Sandboxes()
-    reference = ReferenceProcess(gpu)
+    reference = BaselineProcess(gpu)
     try:
         with exclusive(f"core-{place.core}"):
             loaded = reference.load(problem)
-            with empty_steps(gpu, sandboxes) if gpu else nullcontext() as empty_ns:
-                timing, compile_s = _timed(reference, loaded, sandboxes, empty_ns)
+            with empty_steps(gpu, sandboxes) if gpu else nullcontext() as device:
+                timing, compile_s = _timed(reference, loaded, sandboxes, device)
     except (ReferenceFailedError, ReferenceGoneError) as error:
         reason = " ".join(str(error).split())[:LONGEST_REASON]
         return CompiledBaseline(reason=f"torch.compile: {reason}")
@@ -248,19 +246,24 @@ def measure(problem: Problem, place: Place) -> CompiledBaseline:
 
 
 def _timed(
-    reference: ReferenceProcess, loaded: Loaded, sandboxes: Sandboxes, empty_ns: EmptyStep | None
+    reference: BaselineProcess,
+    loaded: Loaded,
+    sandboxes: Sandboxes,
+    device: EmptySteps | None,
 ) -> tuple[Timing | None, float]:
     """(the rounds of both modules, None where no speed can be told; seconds of compiling)."""
     started = time.monotonic()
-    reference.aim(loaded.problem, loaded.timed, compiled=True, on_device=empty_ns is not None)
+    reference.aim(loaded.problem, loaded.timed, compiled=True, on_device=device is not None)
     compile_s = time.monotonic() - started
     draws = Draws(reference, fresh_seed())
-    rounds = partial(_rounds, draws, loaded, sandboxes, empty_ns)
+    rounds = partial(_rounds, draws, loaded, sandboxes, device)
+    if device:
+        _same_way(reference, device, rounds)
     if not resolved(rounds(range(RESOLVING_ROUNDS), compiled=False)):
         return None, compile_s
 
     def ahead(numbers: range) -> None:
-        draws.ahead(loaded, numbers, () if empty_ns else numbers[:: PACE.block])
+        draws.ahead(loaded, numbers, () if device else numbers[:: PACE.block])
 
     timing, drift = time_in_turns(
         lambda numbers: [sum(one) for one in rounds(numbers, compiled=False)],
@@ -272,22 +275,35 @@ def _timed(
     return timing if steady(drift) else None, compile_s
 
 
+def _same_way(
+    reference: BaselineProcess, device: EmptySteps, rounds: Callable[..., object]
+) -> None:
+    """Has both modules launched as CUDA graphs on the device; neither where one of the two cannot
+    be recorded."""
+    graphs = True
+    for compiled in (False, True):
+        reference.time_by(graphs=None)
+        rounds(range(1), compiled=compiled)
+        graphs = graphs and reference.by_graphs()
+    reference.time_by(graphs=device.time_by(graphs=graphs))
+
+
 def _rounds(
     draws: Draws,
     loaded: Loaded,
     sandboxes: Sandboxes,
-    empty_ns: EmptyStep | None,
+    device: EmptySteps | None,
     numbers: range,
     *,
     compiled: bool,
 ) -> list[tuple[int, int]]:
     """Rounds of the timed case by the one module or the other, each with an empty one: on the
     device or here, as a candidate's baseline (candidate/clock.py)."""
-    on_device, reference = empty_ns is not None, draws.reference
+    on_device, reference = device is not None, draws.reference
     reference.aim(loaded.problem, loaded.timed, compiled=compiled, on_device=on_device)
-    if empty_ns:
+    if device:
         module_ns = draws.rounds_ns(reference, loaded, numbers)
-        return [(one, empty_ns()) for one in module_ns]
+        return [(one, device.empty_ns()) for one in module_ns]
     nothing = nothing_native(sandboxes, ALONE, loaded.specs[loaded.timed])
     return draws.baseline_ns(loaded, numbers, nothing, huge=True, warm=True)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernelwright.envs.referee.resolution import GRAPHS
 from kernelwright.envs.types import Evaluation, Record
 from kernelwright.evals.numbers.metrics import (
     Gain,
@@ -137,8 +138,8 @@ def compare(first: Side, second: Side) -> Comparison:
         for key in shared
     ]
     timed = all(geomean_speedup(one.evaluation for one in rows) for rows in (left, right))
-    rows = [*left, *right]
-    comparable = timed and len(_machines(rows)) == len(_precisions(rows)) == 1
+    apart = [*_elsewhere([*left, *right]), *_otherwise(pairs)]
+    comparable = timed and not apart
     return Comparison(
         sides=(first.name, second.name),
         problems=len(shared),
@@ -149,7 +150,7 @@ def compare(first: Side, second: Side) -> Comparison:
         speed_ratio=as_ratio(_gain(pairs, _log_speedup)) if comparable else None,
         better=[one.problem for one in pairs if one.rise > 0],
         worse=[one.problem for one in pairs if one.rise < 0],
-        remarks=[*_unlike(first, second), *_apart(sides, shared), *_elsewhere(left, right)],
+        remarks=[*_unlike(first, second), *_apart(sides, shared), *apart],
     )
 
 
@@ -172,12 +173,24 @@ def _apart(sides: Sequence[Mapping[str, Sequence[Record]]], shared: Sequence[str
             yield f"{more} problems of the {name} were not asked on the other side: left out"
 
 
-def _elsewhere(left: Sequence[Record], right: Sequence[Record]) -> Iterator[str]:
-    rows = [*left, *right]
+def _elsewhere(rows: Sequence[Record]) -> Iterator[str]:
     if len(_machines(rows)) > 1:
         yield "they were timed on machines that differ: speeds do not compare"
     if len(_precisions(rows)) > 1:
         yield "they were timed with and without TF32: speeds do not compare"
+
+
+def _otherwise(pairs: Sequence[Pair]) -> Iterator[str]:
+    """What is said where both sides have speeds of a problem, and one side's have the host's time
+    between launches in them."""
+    ways = [(_as_graphs(one.first), _as_graphs(one.second)) for one in pairs]
+    if count := sum(bool(left and right and not left & right) for left, right in ways):
+        yield f"{count} problems were timed as CUDA graphs on one side alone: speeds do not compare"
+
+
+def _as_graphs(evaluations: Sequence[Evaluation]) -> set[bool]:
+    timed = (one for one in evaluations if one.timing is not None)
+    return {bool(dict(one.facts).get(GRAPHS)) for one in timed}
 
 
 def _machines(records: Sequence[Record]) -> set[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kernelwright.envs.plan.counters import counted
 from kernelwright.envs.referee.reasons import BESIDE_TORCH, fault
-from kernelwright.envs.system.nvml import throttling
+from kernelwright.envs.referee.resolution import GRAPHS
+from kernelwright.envs.system.nvml import SM_MHZ, throttling
 from kernelwright.envs.types import Evaluation, Verdict
 
 
@@ -34,11 +35,21 @@ def not_resolved(evaluation: Evaluation) -> str:
     return f"the module takes {module_us:.0f} us, an empty round {overhead_us:.0f} us"
 
 
+def timed_as(evaluation: Evaluation) -> str:
+    """How a GPU timed it, and at which clock; empty where none did."""
+    facts = dict(evaluation.facts)
+    if not evaluation.timing or GRAPHS not in facts:
+        return ""
+    alone = "kernel by kernel: one side cannot be recorded as a CUDA graph"
+    clock = f", at {facts[SM_MHZ]:.0f} MHz" if SM_MHZ in facts else ""
+    return f"timed {'as CUDA graphs' if facts[GRAPHS] else alone}{clock}"
+
+
 def verdict_text(evaluation: Evaluation) -> str:
-    """The verdict in a line; below it counts, whether a GPU throttled, fault, failed checks, and
-    the log."""
+    """The verdict in a line; below it counts, how a GPU timed it and whether it throttled, fault,
+    failed checks, and the log."""
     rounds = evaluation.check.rounds if evaluation.check else ()
     failed = [f"case {one.case}: {one.note or one.error}" for one in rounds if not one.passed]
-    words = (counted(evaluation.facts), throttling(evaluation.facts), fault(evaluation))
-    said = filter(None, words)
+    words = (counted(evaluation.facts), timed_as(evaluation), throttling(evaluation.facts))
+    said = filter(None, (*words, fault(evaluation)))
     return "\n".join([verdict_line(evaluation), *said, *failed, evaluation.log]).rstrip()

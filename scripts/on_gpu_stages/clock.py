@@ -1,7 +1,8 @@
-"""Stage `clock`: the same work by five clocks; what an empty step costs; what TF32 is worth.
+"""Stage `clock`: the same work by seven clocks; what an empty step costs; what TF32 is worth.
 
-`replay` is the judge's clock of an answer, `clock` that of its baseline in PyTorch. A CUDA graph
-has no host time in it, and says what the device itself takes.
+`replay` is the judge's clock of an answer, `eager` that of its baseline in PyTorch, each kernel by
+kernel and, `recorded`, as a CUDA graph. `graph` is a graph of many calls, by PyTorch: it has no
+host time in it, and says what the device itself takes.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -69,12 +71,15 @@ def figures(one: Workload, gpu: Gpu, sandboxes: Sandboxes, here: Device) -> dict
         eager, answer = calls(one, here)
     except Exception as error:  # noqa: BLE001  the other workloads may do
         return {"error": f"{type(error).__name__}: {error}"[:90]}
+    told = messages_of(one, gpu, sandboxes)
     ways: dict[str, Callable[[], float]] = {
         "do_bench": lambda: here.do_bench_ns(answer),
         "graph": lambda: here.graph_ns(answer, CALLS),
         "eager": lambda: here.clock_ns(eager, TIMES),
+        "eager_recorded": lambda: here.clock_ns(eager, TIMES, graphs=True),
         "eager_graph": lambda: here.graph_ns(eager, CALLS),
-        "replay": lambda: replayed_ns(one, gpu, sandboxes),
+        "replay": lambda: replayed_ns(one, told, graphs=False),
+        "replay_recorded": lambda: replayed_ns(one, told, graphs=True),
     }
     found = {f"{name}_us": attempt(way) for name, way in ways.items()}
     with suppress(Exception):  # one that does not run has said so
@@ -161,28 +166,40 @@ def inputs_of(spec: CaseSpec) -> int:
     return file
 
 
-def replayed_ns(one: Workload, gpu: Gpu, sandboxes: Sandboxes) -> float:
+def replayed_ns(one: Workload, messages: Messages, *, graphs: bool) -> float:
     """The median of a few rounds by the judge's clock, after one that warms up."""
     spec = one.spec()
     inputs = inputs_of(spec)
-    with closing(GpuCandidate(messages_of(one, gpu, sandboxes), ROUND_LIMIT_S)) as player:
+    with closing(GpuCandidate(messages, ROUND_LIMIT_S)) as player:
         player.ready()
         player.prime(spec)
+        timed_by(player, graphs=graphs)
         return median([player.round(inputs, spec)[0] for _ in range(1 + one.rounds)][1:])
+
+
+def timed_by(player: GpuCandidate, *, graphs: bool) -> None:
+    """Raises RuntimeError where what it replays cannot be recorded."""
+    if player.time_by(graphs=graphs) != graphs:
+        raise RuntimeError("it cannot be recorded")
 
 
 def empty_step(
     gpu: Gpu, sandboxes: Sandboxes, here: Device, one: Workload
 ) -> dict[str, float | str]:
     """What the judge's two clocks say where nothing is launched: a `replay` above carries as much,
-    from `eager` it is taken off."""
+    from `eager` it is taken off. In both ways: a graph of nothing is launched in one."""
 
-    def replay() -> float:
+    def replay(*, graphs: bool) -> float:
         with closing(GpuCandidate(messages_of(one, gpu, sandboxes), 5.0)) as player:
             player.ready()
+            timed_by(player, graphs=graphs)
             return median(player.empty_ns() for _ in range(EMPTY_STEPS))
 
-    return {"replay_us": attempt(replay), "clock_us": attempt(here.empty_ns)}
+    return {
+        f"{clock}{way}_us": attempt(partial(empty_ns, graphs=graphs))
+        for clock, empty_ns in (("replay", replay), ("clock", here.empty_ns))
+        for way, graphs in (("", False), ("_recorded", True))
+    }
 
 
 def convolution(here: Device, scale: int) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.data.runs.records import read_records
+from kernelwright.envs.referee.resolution import GRAPHS
 from kernelwright.envs.types import Record, Verdict
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.stand_in import command
@@ -92,7 +93,8 @@ def facts(records: list[Record]) -> dict[str, Any]:
         some = [one.evaluation for one in records if one.dialect == dialect]
         speeds = [one.timing.speedup.median for one in some if one.timing]
         right = sum(one.verdict is Verdict.CORRECT for one in some)
-        found[dialect] = f"{right}/{len(some)} right, {len(speeds)} timed"
+        graphs = sum(dict(one.facts).get(GRAPHS) == 1 for one in some if one.timing)
+        found[dialect] = f"{right}/{len(some)} right, {len(speeds)} timed, {graphs} as graphs"
         if speeds:
             geomean = math.exp(math.fsum(map(math.log, speeds)) / len(speeds))
             fast = sum(one > 1 for one in speeds)

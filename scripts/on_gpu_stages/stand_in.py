@@ -41,11 +41,11 @@ class Device(Protocol):
     def graph_ns(self, call: Call, count: int) -> float:
         """Of one of so many calls in a CUDA graph."""
 
-    def clock_ns(self, call: Call, times: int) -> float:
-        """The median of so many by the judge's clock of its baseline."""
+    def clock_ns(self, call: Call, times: int, *, graphs: bool = False) -> float:
+        """The median of so many by the judge's clock of its baseline, as CUDA graphs or not."""
 
-    def empty_ns(self) -> float:
-        """What that clock's own marks cost."""
+    def empty_ns(self, *, graphs: bool) -> float:
+        """What that clock's own marks cost, with a graph of nothing or nothing between them."""
 
 
 class Cuda:
@@ -76,14 +76,16 @@ class Cuda:
                 call()
         return _events_ns(graph.replay) / count
 
-    def clock_ns(self, call: Call, times: int) -> float:
+    def clock_ns(self, call: Call, times: int, *, graphs: bool = False) -> float:
         clock = _device_clock()
         call()
+        clock.time_by(graphs)
         return median(clock.time_ns(call) for _ in range(times))
 
-    def empty_ns(self) -> float:
+    def empty_ns(self, *, graphs: bool) -> float:
         clock = _device_clock()
-        return median(clock.marked_ns(lambda: None) for _ in range(25))
+        launch = clock.recorded(lambda: None) if graphs else lambda: None
+        return median(clock.marked_ns(launch) for _ in range(25))
 
 
 class Host:
@@ -100,7 +102,7 @@ class Host:
     def graph_ns(self, call: Call, count: int) -> float:
         return self.clock_ns(call, 3)
 
-    def clock_ns(self, call: Call, times: int) -> float:
+    def clock_ns(self, call: Call, times: int, *, graphs: bool = False) -> float:
         def once() -> int:
             started = time.perf_counter_ns()
             call()
@@ -108,7 +110,7 @@ class Host:
 
         return median(once() for _ in range(min(times, 3)))
 
-    def empty_ns(self) -> float:
+    def empty_ns(self, *, graphs: bool) -> float:
         return self.clock_ns(lambda: None, 3)
 
 
@@ -206,11 +208,11 @@ def _fill(folder: Path) -> None:
 
 def install() -> None:
     """The stand-ins of this process: device code and the baseline's clock."""
+    from kernelwright.envs.candidate.baseline import BaselineProcess
     from kernelwright.envs.device import messages
-    from kernelwright.envs.reference.client import ReferenceProcess
     from kernelwright.envs.workers import device_peaks
     from tests import device_reference, ptx_device
 
     messages.assembled = ptx_device.assembled  # type: ignore[attr-defined, assignment]
-    ReferenceProcess.PROGRAM = device_reference.PROGRAM
+    BaselineProcess.PROGRAM = device_reference.PROGRAM
     device_peaks.PROGRAM = device_reference.program("measure")

@@ -1,5 +1,6 @@
 """Stage `twins`: a kernel against itself on the device, each in a process of its own, by the clock
-and in the turns of a candidate and its baseline. Intervals have to contain 1.00."""
+and in the turns of a candidate and its baseline: as CUDA graphs, and kernel by kernel. Intervals
+have to contain 1.00."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from kernelwright.envs.referee.timing import Pace, time_in_turns
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Timing
-from scripts.on_gpu_stages.clock import ROUND_LIMIT_S, inputs_of, messages_of
+from scripts.on_gpu_stages.clock import ROUND_LIMIT_S, inputs_of, messages_of, timed_by
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.smi import state
 from scripts.on_gpu_stages.stand_in import gpu_of
@@ -37,6 +38,8 @@ class ModelNew(nn.Module):
 """
 TIMES = {"4us": 500, "100us": 42_000, "1ms": 430_000}
 """About how long a kernel takes on a large device, by how often it loops."""
+WAYS = {"": True, "_by_kernel": False}
+"""What a row's name ends with, and whether its rounds are CUDA graphs."""
 COUNT = 132 * 128
 TOGETHER = 4
 """So many trials in a row are of the same two processes."""
@@ -50,7 +53,8 @@ def run(context: StageContext) -> None:
         spins = {name: spin(context, times) for name, times in TIMES.items()}
         for _ in range(context.share(16)):
             for name, one in spins.items():
-                found[name] += trials(context, one, gpu, sandboxes)
+                for way, graphs in WAYS.items():
+                    found[name + way] += trials(context, one, gpu, sandboxes, graphs=graphs)
     for name, timings in found.items():
         if timings:
             context.row(name, **facts(timings))
@@ -63,7 +67,7 @@ def spin(context: StageContext, times: int) -> Workload:
 
 
 def trials(
-    context: StageContext, one: Workload, gpu: Gpu, sandboxes: Sandboxes
+    context: StageContext, one: Workload, gpu: Gpu, sandboxes: Sandboxes, *, graphs: bool
 ) -> Iterator[Timing]:
     """Of two new processes; none where little time is left."""
     if context.left_s() < END_S + 2:
@@ -71,6 +75,8 @@ def trials(
     spec = one.spec()
     inputs = [inputs_of(spec), inputs_of(spec)]
     with twins(one, gpu, sandboxes, spec) as players:
+        for player in players:
+            timed_by(player, graphs=graphs)
         first, second = (partial(rounds, player, spec, inputs) for player in players)
         for _ in range(context.share(TOGETHER)):
             if context.left_s() > END_S:

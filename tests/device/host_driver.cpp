@@ -3,8 +3,10 @@
 // A module is a shared library, a kernel is a function `int NAME(const unsigned* shape, void** arguments)` in it that
 // does the work of the whole grid and returns a CUresult; `shape` is the grid, the block, and bytes of dynamic shared
 // memory. A variable is `variable_NAME` and `bytes_NAME`, a kernel's local memory `local_NAME` bytes a thread. Nothing
-// runs later than it is asked. The device has HOST_DRIVER_TOTAL bytes (16 GiB); the file that HOST_DRIVER_FREE names says
-// how many of them others leave free, at this moment.
+// runs later than it is asked, but for what a graph records: that takes the 32 KB behind each argument as they are then.
+// HOST_DRIVER_NO_GRAPHS makes a recording fail at its "begin" or "end", or a graph when it is made ("instantiate"); the
+// launch of one takes HOST_DRIVER_GRAPH_NS more. The device has HOST_DRIVER_TOTAL bytes (16 GiB); the file that
+// HOST_DRIVER_FREE names says how many of them others leave free, at this moment.
 #include <dlfcn.h>
 #include <elf.h>
 #include <stdint.h>
@@ -15,7 +17,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
+#include <vector>
 
 using Kernel = int (*)(const unsigned* grid, void** arguments);
 struct Config { unsigned grid[3], block[3], shared; void* stream; void* attributes; unsigned count; };
@@ -23,6 +27,37 @@ static int fault;  // as of a real device: once there was one, nothing else succ
 static std::unordered_map<uint64_t, size_t> held;  // address -> bytes
 static std::unordered_map<void*, int> local_bytes;  // function -> bytes a thread
 static size_t held_bytes;
+
+using Node = std::function<int()>;
+static std::vector<Node>* recording;  // what has been launched into the stream since
+static bool invalid;  // something was asked meanwhile that cannot be recorded
+constexpr int kNotSupported = 801, kCaptureUnsupported = 900, kCaptureInvalidated = 901;
+constexpr size_t kArgumentBytes = 1 << 15, kArguments = 1 << 12;
+
+static bool refuses(const char* step) {
+  const char* said = getenv("HOST_DRIVER_NO_GRAPHS");
+  return said && !strcmp(said, step);
+}
+static int asked(Node node) {  // now, or recorded
+  if (!recording) return fault = fault ? fault : node();
+  recording->push_back(node);
+  return 0;
+}
+static int waits() {  // for what has been launched
+  if (!recording) return fault;
+  invalid = true;
+  return kCaptureUnsupported;
+}
+
+// Now, or later by as many nanoseconds as this variable says.
+static timespec after(const char* name) {
+  const char* said = getenv(name);
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const int64_t ends = now.tv_sec * 1000000000ll + now.tv_nsec + (said ? atoll(said) : 0);
+  while (now.tv_sec * 1000000000ll + now.tv_nsec < ends) clock_gettime(CLOCK_MONOTONIC, &now);
+  return now;
+}
 
 static size_t total_bytes() {
   const char* said = getenv("HOST_DRIVER_TOTAL");
@@ -63,7 +98,10 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
 }
 int cuDeviceTotalMem_v2(size_t* bytes, int) { *bytes = total_bytes(); return 0; }
 int cuGetErrorName(int status, const char** name) {
-  *name = status == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : status == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_INVALID_VALUE";
+  static const std::unordered_map<int, const char*> names = {{2, "CUDA_ERROR_OUT_OF_MEMORY"}, {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+      {kNotSupported, "CUDA_ERROR_NOT_SUPPORTED"}, {kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+      {kCaptureInvalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"}};
+  *name = names.count(status) ? names.at(status) : "CUDA_ERROR_INVALID_VALUE";
   return 0;
 }
 int cuModuleLoadData(void** module, const void* code) {
@@ -99,7 +137,44 @@ int cuModuleGetGlobal_v2(uint64_t* at, size_t* bytes, void* module, const char* 
 }
 int cuFuncSetAttribute(void*, int, int) { return 0; }
 int cuLaunchKernelEx(const Config* config, void* function, void** arguments, void**) {
-  fault = fault ? fault : reinterpret_cast<Kernel>(function)(config->grid, arguments);
+  const auto kernel = reinterpret_cast<Kernel>(function);
+  if (!recording) return asked([=] { return kernel(config->grid, arguments); });
+  // Behind the last argument that was given all are the same zeros.
+  size_t count = 0;
+  while (arguments[count] != arguments[count + 1]) ++count;
+  std::vector<char> values((count + 1) * kArgumentBytes);
+  for (size_t i = 0; i <= count; ++i) memcpy(values.data() + i * kArgumentBytes, arguments[i], kArgumentBytes);
+  std::vector<unsigned> shape(config->grid, config->grid + 7);
+  return asked([=] {
+    std::vector<void*> given(kArguments);
+    for (size_t i = 0; i < kArguments; ++i) given[i] = const_cast<char*>(values.data()) + std::min(i, count) * kArgumentBytes;
+    return kernel(shape.data(), given.data());
+  });
+}
+int cuStreamBeginCapture_v2(void*, int) {
+  if (recording || refuses("begin")) return kNotSupported;
+  recording = new std::vector<Node>, invalid = false;
+  return fault;
+}
+int cuStreamEndCapture(void*, void** graph) {
+  if (!recording) return 1;
+  const bool lost = invalid || refuses("end");
+  if (lost) delete recording;
+  *graph = lost ? nullptr : recording;
+  recording = nullptr;
+  return lost ? kCaptureInvalidated : 0;
+}
+int cuGraphDestroy(void* graph) { delete static_cast<std::vector<Node>*>(graph); return 0; }
+int cuGraphInstantiateWithFlags(void** made, void* graph, unsigned long long) {
+  if (refuses("instantiate")) return 2;
+  *made = new std::vector<Node>(*static_cast<std::vector<Node>*>(graph));
+  return fault;
+}
+int cuGraphExecDestroy(void* made) { delete static_cast<std::vector<Node>*>(made); return 0; }
+int cuGraphUpload(void*, void*) { return fault; }
+int cuGraphLaunch(void* made, void*) {
+  after("HOST_DRIVER_GRAPH_NS");
+  for (const Node& node : *static_cast<std::vector<Node>*>(made)) asked(node);
   return fault;
 }
 int cuMemGetInfo_v2(size_t* free, size_t* total) {
@@ -121,24 +196,23 @@ int cuMemFree_v2(uint64_t at) {
   free(reinterpret_cast<void*>(at));
   return 0;
 }
-int cuMemsetD8Async(uint64_t at, unsigned char value, size_t count, void*) { memset(reinterpret_cast<void*>(at), value, count); return fault; }
-int cuMemsetD32Async(uint64_t at, unsigned value, size_t count, void*) {
-  for (size_t i = 0; i < count; ++i) reinterpret_cast<unsigned*>(at)[i] = value;
-  return fault;
+int cuMemsetD8Async(uint64_t at, unsigned char value, size_t count, void*) {
+  return asked([=] { return memset(reinterpret_cast<void*>(at), value, count), 0; });
 }
-int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void*) { memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); return fault; }
-int cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) { memcpy(reinterpret_cast<void*>(to), from, bytes); return fault; }
-int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) { memcpy(to, reinterpret_cast<void*>(from), bytes); return fault; }
-int cuCtxSynchronize() { return fault; }
+int cuMemsetD32Async(uint64_t at, unsigned value, size_t count, void*) {
+  if (recording && !count) return 1;
+  return asked([=] { return std::fill_n(reinterpret_cast<unsigned*>(at), count, value), 0; });
+}
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void*) {
+  return asked([=] { return memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), 0; });
+}
+int cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) { memcpy(reinterpret_cast<void*>(to), from, bytes); return waits(); }
+int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) { memcpy(to, reinterpret_cast<void*>(from), bytes); return waits(); }
+int cuCtxSynchronize() { return waits(); }
 int cuCtxResetPersistingL2Cache() { return 0; }
 int cuEventCreate(void** event, unsigned) { *event = calloc(1, sizeof(timespec)); return 0; }
 int cuEventRecord(void* event, void*) {
-  // An empty step takes as long as HOST_DRIVER_EMPTY_NS says, where it is set.
-  const char* empty_ns = getenv("HOST_DRIVER_EMPTY_NS");
-  auto* now = static_cast<timespec*>(event);
-  clock_gettime(CLOCK_MONOTONIC, now);
-  const int64_t ends = now->tv_sec * 1000000000ll + now->tv_nsec + (empty_ns ? atoll(empty_ns) : 0);
-  while (now->tv_sec * 1000000000ll + now->tv_nsec < ends) clock_gettime(CLOCK_MONOTONIC, now);
+  *static_cast<timespec*>(event) = after("HOST_DRIVER_EMPTY_NS");  // so long an empty step takes
   return 0;
 }
 int cuEventElapsedTime(float* milliseconds, const timespec* first, const timespec* second) {
