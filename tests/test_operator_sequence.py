@@ -147,6 +147,10 @@ def convolved(x, weight, groups=1):
     return F.conv2d(x, weight, groups=groups)
 
 
+def passed(*given, **named):
+    return nn.Conv2d(*given, **named)
+
+
 def applied(x, act):
     return act(x)
 
@@ -176,6 +180,7 @@ class Holds(Inner):
 
 class Model(nn.Module):
     act_layer = nn.ReLU
+    conv = nn.Conv2d
     kept: type = nn.SiLU
 
     def __init__(self, width, groups=1, norm=None):
@@ -272,6 +277,16 @@ def test_what_an_argument_or_a_function_chooses_is_not_taken_for_known(
         ("pass", "return convolved(x, x)", "8", "conv"),
         ("pass", "return convolved(x, x, GROUPS)", "8", "groupconv"),
         ("pass", "return convolved(x, x, self.groups)", "8, 2", "groupconv"),
+        ("self.c = passed(8, 8, 3, groups=2)", "return self.c(x)", "8", "groupconv"),
+        ("self.c = passed(8, 8, 3, 1, 0, 1, 2)", "return self.c(x)", "8", "groupconv"),
+        ("self.c = passed(8, 8, 3)", "return self.c(x)", "8", "conv"),
+        ("self.c = self.conv(8, 8, 3, groups=2)", "return self.c(x)", "8", "groupconv"),
+        (
+            "conv = nn.Conv2d\nself.c = conv(8, 8, 3, groups=2)",
+            "return self.c(x)",
+            "8",
+            "groupconv",
+        ),
         ("self.c = nn.Conv2d(8, 8, 3, 2, 1, dilation=2)", "return self.c(x)", "8", "conv"),
     ],
 )

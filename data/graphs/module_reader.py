@@ -337,15 +337,17 @@ class Made:
     def _constructed(self, call: ast.Call) -> Operators | None:
         match call.func:
             case ast.Constant(value=tuple() as found):
-                return found
+                return self.file.settled(found, call, self.values)
             case ast.Attribute(value=ast.Name(id="self"), attr=name) if name in self.methods:
                 return self.file.made_by(self.methods[name], self._closed(call), self)
+            case ast.Attribute(value=ast.Call() as inner, attr=name) if name in AS_IT_IS:
+                return self.of(inner)
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                return self.layers.get(name)
-            case ast.Attribute(value=ast.Call() as layer, attr=name) if name in AS_IT_IS:
-                return self.of(layer)
+                layer = self.layers.get(name)
+                return None if layer is None else self.file.settled(layer, call, self.values)
             case ast.Name(id=name) if name in self.names:
-                return self.names[name]
+                layer = self.names[name]
+                return None if layer is None else self.file.settled(layer, call, self.values)
             case ast.Name(id=name) if name in self.file.functions:
                 return self.file.made_by(self.file.functions[name], self._closed(call), None)
             case ast.Attribute(attr=name) | ast.Name(id=name):

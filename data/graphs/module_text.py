@@ -31,6 +31,12 @@ def arguments(node: ast.FunctionDef, call: ast.Call | None, own: bool) -> dict[s
     named = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
     found |= {one.arg: default for one, default in named if default is not None}
     found |= dict(zip(asked, call.args, strict=False))
+    if node.args.vararg:
+        found[node.args.vararg.arg] = ast.Tuple(elts=call.args[len(asked) :])
+    others = [one for one in call.keywords if one.arg not in found]
+    if node.args.kwarg:
+        names: list[ast.expr | None] = [ast.Constant(value=one.arg) for one in others]
+        found[node.args.kwarg.arg] = ast.Dict(keys=names, values=[one.value for one in others])
     return found | {one.arg: one.value for one in call.keywords if one.arg in found}
 
 
@@ -52,6 +58,33 @@ class _Filled(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return self.names.get(node.id, node) if isinstance(node.ctx, ast.Load) else node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """`*given` and `**named` as the arguments that they are."""
+        self.generic_visit(node)
+        node.args = [it for one in node.args for it in _spread(one)]
+        node.keywords = [it for one in node.keywords for it in _named(one)]
+        return node
+
+
+def _spread(one: ast.expr) -> list[ast.expr]:
+    match one:
+        case ast.Starred(value=ast.Tuple(elts=found)):
+            return found
+    return [one]
+
+
+def _named(one: ast.keyword) -> list[ast.keyword]:
+    match one:
+        case ast.keyword(arg=None, value=ast.Dict(keys=keys, values=values)) if all(
+            isinstance(key, ast.Constant) for key in keys
+        ):
+            return [
+                ast.keyword(str(key.value), value)
+                for key, value in zip(keys, values, strict=True)
+                if isinstance(key, ast.Constant)
+            ]
+    return [one]
 
 
 def call_above(body: Iterable[ast.stmt]) -> ast.Call | None:
