@@ -15,7 +15,7 @@ from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.expr import Expr, V, at, call, where
 from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.kernel import Kernel
-from kernelwright.data.graphs.mutants.maxima import NEAR, NOT_BELOW, SHORT
+from kernelwright.data.graphs.mutants.maxima import NOT_BELOW
 from kernelwright.data.graphs.mutants.mutant import (
     FULL,
     HIDDEN,
@@ -205,54 +205,6 @@ def test_a_maximum_of_what_is_never_below_zero_may_start_there(dialect: Dialect,
 
     assert from_zero("relu") <= {NOT_BELOW}
     assert NOT_BELOW not in from_zero("tanh")
-
-
-SIZES = ({"N": 64, "C": 512}, {"N": 8, "C": 16})
-
-
-def of_kind(kind: str, *operators: str, sizes: Sequence[dict[str, int]] = SIZES) -> set[str]:
-    """Why faults of a kind compute the same, in CUDA; "" where some do not."""
-    kernel, lower = lowering(a_graph(ROWS, *operators), "cuda")
-    cases = [Case(name=str(n), sizes=tuple(one.items())) for n, one in enumerate(sizes)]
-    return {one.same for one in mutants_of(kernel, "cuda", lower, cases) if one.kind == kind}
-
-
-def test_what_is_taken_off_before_exp_may_be_any_value_that_is_near() -> None:
-    assert of_kind(UNSTABLE, "softmax") == {""}
-    assert of_kind(UNSTABLE, "tanh", "softmax") <= {NEAR, ""}
-    assert NEAR in of_kind(UNSTABLE, "tanh", "softmax")
-    assert of_kind(UNSTABLE, "log1p", "softmax") <= {NEAR, NOT_BELOW}
-    assert of_kind(UNSTABLE, "relu", "softmax") == {NOT_BELOW, ""}
-    rows_of_one = ({"N": 1, "C": 1},)
-    assert "" in of_kind(UNSTABLE, "log1p", "softmax", sizes=rows_of_one)
-
-
-def test_half_a_warp_is_enough_for_short_rows() -> None:
-    short = ({"N": 16, "C": 16}, {"N": 3, "C": 5})
-    assert of_kind("wrong_shuffle", "l1_norm", sizes=short) == {SHORT}
-    assert of_kind("wrong_shuffle", "l1_norm") == {""}
-    assert of_kind("wrong_shuffle", "l1_norm", sizes=()) == {""}
-
-
-def test_a_maximum_may_start_at_zero_where_the_step_after_it_makes_zero_of_all_below() -> None:
-    def starts(*operators: str) -> set[str]:
-        every = mutants(*operators)
-        return {one.same for one in every if one.kind == "wrong_start" and LEAST.search(one.place)}
-
-    assert starts("max", "relu6") == {NOT_BELOW}
-    assert starts("max", "tanh") == starts("max") == {""}
-    assert starts("max", "abs") == {""}
-
-
-def test_a_branch_has_the_range_that_its_condition_leaves() -> None:
-    softplus = where(V > 20.0, V, call("log1p", call("exp", V)))
-    assert range_of(softplus, {}) == POSITIVE
-    assert range_of(where(V < 0.0, -V, V), {}) == POSITIVE
-    assert range_of(where(V > 3.0, V, 1.0), {"v": (0.0, 2.0)}) == (1.0, 1.0)
-    assert range_of(where(at("t") > 3.0, V, 1.0), {"v": (0.0, 2.0)}) == (0.0, 2.0)
-    dropped = [one for one in mutants("softplus", "elu") if one.kind == "dropped_step"]
-    assert [bool(one.same) for one in dropped if one.place.startswith("nest 1, elu")] == [True]
-    assert [bool(one.same) for one in dropped if "softplus" in one.place] == [False]
 
 
 def test_a_factor_that_the_next_norm_takes_off_is_no_measure() -> None:

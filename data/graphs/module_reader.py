@@ -314,8 +314,8 @@ class Made:
         """The operators of a layer, or of all layers that an expression lists; None where the text
         does not tell them."""
         match value:
-            case ast.Constant(value=tuple() as found):
-                return found
+            case ast.Constant(value=str(text), kind="operators"):
+                return tuple(text.split())
             case ast.Call():
                 return self._constructed(value)
             case ast.Attribute(value=ast.Name(id="self"), attr=name) if name in self.layers:
@@ -336,8 +336,8 @@ class Made:
 
     def _constructed(self, call: ast.Call) -> Operators | None:
         match call.func:
-            case ast.Constant(value=tuple() as found):
-                return self.file.settled(found, call, self.values)
+            case ast.Constant(value=str(text), kind="operators"):
+                return self.file.settled(tuple(text.split()), call, self.values)
             case ast.Attribute(value=ast.Name(id="self"), attr=name) if name in self.methods:
                 return self.file.made_by(self.methods[name], self._closed(call), self)
             case ast.Attribute(value=ast.Call() as inner, attr=name) if name in AS_IT_IS:
@@ -372,7 +372,7 @@ class Made:
         if not names & {"self", *self.names} or isinstance(value, ast.Starred):
             return value
         found = self.of(value)
-        return UNTOLD if found is None else ast.Constant(value=found)
+        return UNTOLD if found is None else ast.Constant(value=" ".join(found), kind="operators")
 
     def _function(self, value: ast.Name | ast.Attribute) -> Operators | None:
         """That of `F.relu`, `relu` or `nn.ReLU`, which is not called where it is named."""

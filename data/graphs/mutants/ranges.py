@@ -35,7 +35,8 @@ def range_of(expr: Expr, known: Mapping[str, Range]) -> Range:
         return known.get(str(expr.args[0]), ANY)
     parts = [one for one in expr.args if isinstance(one, Expr)]
     if expr.op == "where":
-        return _chosen(*parts, known)
+        test, yes, no = parts
+        return _chosen(test, yes, no, known)
     found = [range_of(one, known) for one in parts]
     if expr.op == "*" and parts[0] == parts[1]:
         return (0.0, max(abs(bound) for bound in found[0]) ** 2)
