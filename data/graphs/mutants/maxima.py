@@ -1,5 +1,5 @@
-"""Faults of what a maximum, or a number that is taken off before `exp`, begins with or is taken of:
-what values are within makes some of them compute the same."""
+"""Faults of what a maximum, or a number that is taken off before `exp`, begins with: some of them
+compute the same, by what the values are within."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from kernelwright.data.graphs.mutants.of_nests import (
     with_what_is_read,
     written,
 )
-from kernelwright.data.graphs.mutants.of_text import UNSTABLE, Rule
 from kernelwright.data.graphs.mutants.ranges import ANY, Range, range_of
 from kernelwright.data.graphs.mutants.sizes import Sizes
 from kernelwright.data.graphs.mutants.values import same_values
@@ -32,13 +31,13 @@ from kernelwright.data.graphs.nests import (
 )
 
 NOT_BELOW = "no value is below zero, where it would tell"
-NEAR = "what is taken off before `exp` is near enough to the maximum of all"
+NEAR = "no value is so far below zero that `exp` loses digits"
 SHORT = "no row has more elements than half a warp has threads"
 MAXIMA = ("max", "argmax")
 WITHOUT_MAXIMA = (Elements, Move, Product, Scan)
 HALF_A_WARP = 16
-FALLS, RISES = -80.0, 70.0
-"""`exp` of what lies between them is a float32 with all its digits, and so is a sum of 2 ** 24."""
+FALLS = -80.0
+"""`exp` of what is not below is a float32 with all its digits."""
 
 
 def from_zero(kernel: Kernel) -> bool:
@@ -48,19 +47,11 @@ def from_zero(kernel: Kernel) -> bool:
     return bool(lows) and min(lows) >= 0
 
 
-def shift_of(rule: Rule, kind: str, kernel: Kernel, sizes: Sequence[Sizes]) -> str:
-    """Why another number may be taken off before `exp`: its result has all digits, and the number
-    cancels. Empty where it counts."""
-    found = [bounds for bounds, _ in _maxima(kernel)]
-    if kind != UNSTABLE or not found:
-        return ""
-    if rule.kind == UNSTABLE:
-        return NEAR if all(low >= FALLS for low, _ in found) else ""
-    is_inside = rule.kind in ("off_by_one", "wrong_index")
-    least = _row_sizes(kernel, sizes)
-    several = least is not None and min(least, default=0) > 1
-    near = all(high - low <= RISES for low, high in found)
-    return NEAR if is_inside and several and near else ""
+def may_start_lower(kernel: Kernel) -> bool:
+    """Whether what is taken off before `exp` may start at 0: of no row it is then so far above all
+    values that `exp` loses digits, and else it cancels."""
+    found = [low for (low, _), _ in _maxima(kernel)]
+    return bool(found) and min(found) >= FALLS
 
 
 def rows_are_short(kernel: Kernel, sizes: Sequence[Sizes]) -> bool:

@@ -13,11 +13,12 @@ from kernelwright.data.graphs.expr import V, name
 from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.mutants import of_cpp, of_cuda, of_triton
 from kernelwright.data.graphs.mutants.maxima import (
+    NEAR,
     NOT_BELOW,
     SHORT,
     from_zero,
+    may_start_lower,
     rows_are_short,
-    shift_of,
 )
 from kernelwright.data.graphs.mutants.of_nests import nest_faults
 from kernelwright.data.graphs.mutants.of_text import UNSTABLE, Mutant, Rule
@@ -75,7 +76,7 @@ def _of_text(
     hides = len(kernel.nests) > 1 and kernel.nests[-1].c_type != "float"
     last, scaled = right.rfind(BEGINS[dialect]), scaled_away(kernel.nests)
     is_short = rows_are_short(kernel, sizes)
-    starts_anywhere = from_zero(kernel)
+    starts_anywhere, starts_lower = from_zero(kernel), may_start_lower(kernel)
     for rule in RULES[dialect]:
         for one in rule.changed(right):
             is_last = one.source[:last] == right[:last]
@@ -84,8 +85,9 @@ def _of_text(
             is_start = one.kind in ("wrong_start", UNSTABLE) and LEAST.search(one.place)
             same = NOT_BELOW if starts_anywhere and is_start else same
             same = SHORT if is_short and one.kind == "wrong_shuffle" else same
-            is_other = rule.kind != UNSTABLE or is_start
-            same = same or (shift_of(rule, one.kind, kernel, sizes) if is_other else "")
+            same = (
+                NEAR if starts_lower and is_start and rule.kind == UNSTABLE and not same else same
+            )
             yield replace(one, same=same)
 
 

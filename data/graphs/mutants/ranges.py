@@ -17,8 +17,6 @@ FIXED = {"tanh": (-1.0, 1.0), "erf": (-1.0, 1.0), "sin": (-1.0, 1.0), "cos": (-1
 RISING = {"exp": math.exp, "expm1": math.expm1, "log1p": math.log1p, "sqrt": math.sqrt}
 """Functions that rise, from the least number that they take."""
 EVEN = ("abs", "cos")
-LARGEST = 1e30
-"""No case has larger numbers, of which a logarithm is taken."""
 LEAST = {"log1p": -1.0, "sqrt": 0.0}
 
 
@@ -114,7 +112,6 @@ def _risen(function: str, bound: float) -> float:
     least = LEAST.get(function, -math.inf)
     if bound < least:
         return -math.inf
-    bound = min(bound, LARGEST) if function == "log1p" else bound
     try:
         return RISING[function](bound)
     except (OverflowError, ValueError):
