@@ -19,12 +19,8 @@ from kernelwright.data.graphs.mutants.sizes import Sizes
 from kernelwright.data.graphs.mutants.values import same_values
 from kernelwright.data.graphs.nests import (
     Attention,
-    Elements,
-    Move,
     Nest,
-    Product,
     Rows,
-    Scan,
     Step,
     Window,
     product,
@@ -34,7 +30,6 @@ NOT_BELOW = "no value is below zero, where it would tell"
 NEAR = "no value is so far below zero that `exp` loses digits"
 SHORT = "no row has more elements than half a warp has threads"
 MAXIMA = ("max", "argmax")
-WITHOUT_MAXIMA = (Elements, Move, Product, Scan)
 HALF_A_WARP = 16
 FALLS = -80.0
 """`exp` of what is not below is a float32 with all its digits."""
