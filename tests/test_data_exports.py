@@ -286,6 +286,19 @@ def test_answers_that_nobody_has_judged_are_counted_and_left_out(tmp_path: Path)
     assert "nobody" not in kernelwright("data", "stats", str(where)).stdout
 
 
+def test_an_answer_keeps_its_source_and_its_licence_where_another_brought_its_problem(
+    tmp_path: Path,
+) -> None:
+    one = replace(right(0), source="mine:1", licence="MIT")
+    other = replace(one, kernel=f"{one.kernel}\n", source="theirs:2", licence="GPL-3.0")
+    contents = read_contents(folder_of(tmp_path / "rows", [one, other]))
+    told = {(row["source"], row["licence"]) for row in TABLES["samples"](contents)}
+    assert told == {("mine:1", "MIT"), ("theirs:2", "GPL-3.0")}
+    said = card(contents, {"samples": 2})
+    assert "license: other\n" in said
+    assert "Licences of the answers: MIT 1, GPL-3.0 1." in said
+
+
 def test_tables_have_one_schema_whether_timed_or_not(folder: Path, tmp_path: Path) -> None:
     from datasets import Dataset
 

@@ -15,11 +15,11 @@ from kernelwright.data.graphs.cpp.kernel import source
 from kernelwright.data.graphs.expr import Expr, V, at, call, where
 from kernelwright.data.graphs.graph import Graph
 from kernelwright.data.graphs.kernel import Kernel
+from kernelwright.data.graphs.mutants.maxima import NOT_BELOW
 from kernelwright.data.graphs.mutants.mutant import (
     FULL,
     HIDDEN,
     LEAST,
-    NOT_BELOW,
     RULES,
     SCALED,
     Lower,

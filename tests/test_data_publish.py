@@ -136,6 +136,8 @@ def changed(clean: Path, out: Path, table: str, change: Callable[[Cells], Cells]
     [
         ("problems", {"licence": " None "}, "1 problems without a licence: 0000"),
         ("problems", {"licence": "GPL-3.0"}, "the card says license: apache-2.0, its rows other"),
+        ("samples", {"licence": ""}, "1 answers without a licence: "),
+        ("samples", {"licence": "GPL-3.0"}, "the card says license: apache-2.0, its rows other"),
         ("problems", {"source": "KernelBench level1"}, "1 problems of an exam: 0000"),
         ("problems", {"problem": "other"}, "rows whose problem, and so licence, is not in"),
         ("samples", {"verdict": None}, "1 answers that no judge has seen: "),

@@ -120,5 +120,11 @@ def licences(contents: Contents) -> Counter[str]:
     return Counter(one.problem.licence or "none" for one in contents.entries)
 
 
+def answer_licences(contents: Contents) -> Counter[str]:
+    """Of answers, which several sources may bring to one problem."""
+    rows = (row for one in contents.entries for row in (*one.right, *one.wrong))
+    return Counter(row.licence or "none" for row in rows)
+
+
 def wrong_reasons(contents: Contents) -> Counter[str]:
     return Counter(f"{row.verdict}: {row.reason}" for one in contents.entries for row in one.wrong)

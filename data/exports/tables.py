@@ -39,7 +39,8 @@ def problems(contents: Contents) -> Iterator[Cells]:
 
 
 def samples(contents: Contents) -> Iterator[Cells]:
-    """Each judged answer, right or wrong, with its verdict, its error and its speed."""
+    """Each judged answer, right or wrong, with its verdict, its error, its speed and its licence,
+    which may be another than its problem's."""
     for one in contents.entries:
         for row in (*one.right, *one.wrong):
             low, high = row.speedup_interval or (None, None)
@@ -56,6 +57,8 @@ def samples(contents: Contents) -> Iterator[Cells]:
                 "speedup": row.speedup,
                 "speedup_low": low,
                 "speedup_high": high,
+                "source": row.source,
+                "licence": row.licence,
             }
 
 

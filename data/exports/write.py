@@ -73,7 +73,9 @@ def card(contents: Contents, counts: dict[str, int]) -> str:
         for name in counts
     ]
     head: dict[str, Any] = {
-        "license": licence_of(set(statistics.licences(contents))),
+        "license": licence_of(
+            {*statistics.licences(contents), *statistics.answer_licences(contents)}
+        ),
         "tags": ["kernelwright", "kernels", *contents.dialects],
         "configs": configs,
     }

@@ -20,7 +20,7 @@ from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.referee.reasons import Side, side_of
 from kernelwright.envs.types import Evaluation, Problem, Task, Verdict, content_hash
 
-VERSION = "2"
+VERSION = "3"
 """Of what decides ids and families: a folder that another one began is not gone on with."""
 LONGEST_FAMILY = 80
 LEAST_BATCH = 8

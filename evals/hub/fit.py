@@ -70,6 +70,11 @@ def against(export: Export, exams: Exams) -> list[str]:
         "problems without a licence": [
             row["name"] for row in problems if row["licence"].strip().lower() in NO_LICENCES
         ],
+        "answers without a licence": [
+            row["sample"]
+            for row in export.rows("samples")
+            if row.get("licence", "unsaid").strip().lower() in NO_LICENCES
+        ],
         "rows whose problem, and so licence, is not in the table of problems": [
             row["problem"] for row in export.rows(*others) if row["problem"] not in known
         ],
@@ -83,7 +88,10 @@ def against(export: Export, exams: Exams) -> list[str]:
         ],
         "problems of an exam": _of_exams(problems, exams),
     }
-    claimed, licence = export.head.get("license"), licence_of({row["licence"] for row in problems})
+    found_licences = {
+        row["licence"] for row in (*problems, *export.rows("samples")) if "licence" in row
+    }
+    claimed, licence = export.head.get("license"), licence_of(found_licences)
     lines = [_line(what, items) for what, items in found.items() if items]
     wrong = [f"the card says license: {claimed}, its rows {licence}"] * (claimed != licence)
     return [*lines, *wrong, *([] if problems else ["there are no problems"])]

@@ -12,9 +12,17 @@ from itertools import pairwise
 from kernelwright.data.graphs.expr import V, name
 from kernelwright.data.graphs.kernel import Kernel
 from kernelwright.data.graphs.mutants import of_cpp, of_cuda, of_triton
-from kernelwright.data.graphs.mutants.of_nests import maxima_may_start_at_zero, nest_faults
+from kernelwright.data.graphs.mutants.maxima import (
+    NEAR,
+    NOT_BELOW,
+    SHORT,
+    from_zero,
+    may_start_lower,
+    rows_are_short,
+)
+from kernelwright.data.graphs.mutants.of_nests import nest_faults
 from kernelwright.data.graphs.mutants.of_text import UNSTABLE, Mutant, Rule
-from kernelwright.data.graphs.mutants.sizes import LAUNCHED, never_shows, sizes_in
+from kernelwright.data.graphs.mutants.sizes import LAUNCHED, Sizes, never_shows, sizes_in
 from kernelwright.data.graphs.nests import Nest, Rows
 from kernelwright.envs.types import Case, Dialect
 
@@ -33,7 +41,6 @@ Lower = Callable[[Kernel], str]
 
 
 FULL = "no case has a size at which it shows"
-NOT_BELOW = "no value is below zero"
 SCALED = "the loops after it divide a row by its own length"
 SCALE_FREE = ("l1_norm", "l2_norm", "mean_abs_norm")
 
@@ -46,7 +53,7 @@ def mutants_of(
     functions = LAUNCHED[dialect](right) if dialect in LAUNCHED else []
     sizes = sizes_in(kernel, cases)
     found: dict[str, Mutant] = {}
-    for one in (*_of_nests(kernel, lower), *_of_text(kernel, right, dialect)):
+    for one in (*_of_nests(kernel, lower), *_of_text(kernel, right, dialect, sizes)):
         if never_shows(one, functions, sizes):
             one = replace(one, same=FULL)
         if one.source != right:
@@ -63,17 +70,24 @@ def _of_nests(kernel: Kernel, lower: Lower) -> Iterator[Mutant]:
         yield Mutant(kind=one.kind, place=one.place, source=lower(wrong), same=same)
 
 
-def _of_text(kernel: Kernel, right: str, dialect: Dialect) -> Iterator[Mutant]:
+def _of_text(
+    kernel: Kernel, right: str, dialect: Dialect, sizes: Sequence[Sizes]
+) -> Iterator[Mutant]:
     hides = len(kernel.nests) > 1 and kernel.nests[-1].c_type != "float"
     last, scaled = right.rfind(BEGINS[dialect]), scaled_away(kernel.nests)
-    from_zero = maxima_may_start_at_zero(kernel)
+    is_short = rows_are_short(kernel, sizes)
+    starts_anywhere, starts_lower = from_zero(kernel), may_start_lower(kernel)
     for rule in RULES[dialect]:
         for one in rule.changed(right):
             is_last = one.source[:last] == right[:last]
             same = HIDDEN if hides and not is_last else one.same
             same = SCALED if scaled and one.kind == "wrong_start" else same
             is_start = one.kind in ("wrong_start", UNSTABLE) and LEAST.search(one.place)
-            same = NOT_BELOW if from_zero and is_start else same
+            same = NOT_BELOW if starts_anywhere and is_start else same
+            same = SHORT if is_short and one.kind == "wrong_shuffle" else same
+            same = (
+                NEAR if starts_lower and is_start and rule.kind == UNSTABLE and not same else same
+            )
             yield replace(one, same=same)
 
 

@@ -23,7 +23,6 @@ from kernelwright.data.graphs.nests import (
 )
 
 SAME = "it computes the same for all inputs"
-MAXIMA = ("max", "argmax")
 Known = dict[str, Range]
 
 
@@ -40,32 +39,14 @@ class Fault:
 
 def nest_faults(kernel: Kernel) -> Iterator[tuple[Fault, Kernel]]:
     """Each fault of each nest, and the kernel that has it."""
-    for number, (nest, read) in enumerate(_with_what_is_read(kernel)):
+    for number, (nest, read) in enumerate(with_what_is_read(kernel)):
         for one in (*_of_steps(nest, read), *_of_rows(nest, read), *_of_loops(nest)):
             nests = (*kernel.nests[:number], one.nest, *kernel.nests[number + 1 :])
             place = f"nest {number + 1}, {one.place}"
             yield replace(one, place=place), replace(kernel, nests=nests)
 
 
-def maxima_may_start_at_zero(kernel: Kernel) -> bool:
-    """Whether a kernel's maxima are all of values that are not below zero."""
-    lows = [low for one in _with_what_is_read(kernel) for low in _lows_of_maxima(*one)]
-    return bool(lows) and min(lows) >= 0
-
-
-def _lows_of_maxima(nest: Nest, read: Range) -> Iterator[float]:
-    """Lower bounds of what each maximum of a nest is taken of."""
-    match nest:
-        case Window(kind="max"):
-            yield _written(nest, read)[0]
-        case Rows():
-            for number, one in enumerate(nest.passes):
-                known = _taken(one, _sums(nest, read, number))
-                terms = (each.term for each in one.sums if each.kind in MAXIMA)
-                yield from (range_of(term, known)[0] for term in terms)
-
-
-def _with_what_is_read(kernel: Kernel) -> Iterator[tuple[Nest, Range]]:
+def with_what_is_read(kernel: Kernel) -> Iterator[tuple[Nest, Range]]:
     """Each nest, and bounds of what it reads."""
     read = ANY
     for nest in kernel.nests:
@@ -75,7 +56,7 @@ def _with_what_is_read(kernel: Kernel) -> Iterator[tuple[Nest, Range]]:
 
 def _range_after(nest: Nest, read: Range) -> Range:
     """Bounds of what a nest writes."""
-    found = _written(nest, read)
+    found = written(nest, read)
     for step in nest.after:
         found = range_of(step.value, {"v": found})
     return found
@@ -91,7 +72,7 @@ def _compared(kind: str, right: Expr, wrong: Expr, known: Known, then: Sequence[
 
 def _of_steps(nest: Nest, read: Range) -> Iterator[Fault]:
     """Steps on elements: one is dropped, or has a fault of its own."""
-    for where, first in (("before", read), ("after", _written(nest, read))):
+    for where, first in (("before", read), ("after", written(nest, read))):
         steps: list[Step] = getattr(nest, where)
         v = first
         for at, step in enumerate(steps):
@@ -113,14 +94,14 @@ def _of_steps(nest: Nest, read: Range) -> Iterator[Fault]:
             v = range_of(step.value, known)
 
 
-def _written(nest: Nest, read: Range) -> Range:
+def written(nest: Nest, read: Range) -> Range:
     """What a nest's own work makes of what it reads: bounds of `v` where steps after it begin."""
     v = read
     for step in nest.before:
         v = range_of(step.value, {"v": v})
     match nest:
         case Rows() if (last := nest.keep or nest.store) is not None:
-            return range_of(last, _sums(nest, read))
+            return range_of(last, sums_of(nest, read))
         case Elements() | Window(kind="max"):
             return v
         case Scan() | Window(kind="mean") if v[0] >= 0:
@@ -128,19 +109,19 @@ def _written(nest: Nest, read: Range) -> Range:
     return ANY
 
 
-def _sums(nest: Rows, read: Range, passes: int | None = None) -> Known:
+def sums_of(nest: Rows, read: Range, passes: int | None = None) -> Known:
     """Bounds of `v` and of a row's numbers after so many of its passes."""
     known: Known = {"v": read, "size": POSITIVE}
     for step in nest.before:
         known["v"] = range_of(step.value, known)
     for one in nest.passes[:passes]:
-        known |= _taken(one, known)
+        known |= taken_in(one, known)
         for name, expr in one.ends:
             known[name] = range_of(expr, known)
     return known
 
 
-def _taken(one: Pass, known: Known) -> Known:
+def taken_in(one: Pass, known: Known) -> Known:
     """Bounds that a pass gives to `v` and to its numbers, before anything is done with them."""
     found = dict(known)
     if one.value is not None:
@@ -158,11 +139,11 @@ def _of_rows(nest: Nest, read: Range) -> Iterator[Fault]:
         return
     for number, one in enumerate(nest.passes):
         place = f"pass {number + 1}"
-        for kind, changed, same in _of_pass(one, _sums(nest, read, number)):
+        for kind, changed, same in _of_pass(one, sums_of(nest, read, number)):
             same = same or _undone(kind, nest) or _of_one_element(kind, nest)
             passes = (*nest.passes[:number], changed, *nest.passes[number + 1 :])
             yield Fault(kind, place, replace(nest, passes=passes), same)
-    known = _sums(nest, read)
+    known = sums_of(nest, read)
     for name in ("keep", "store"):
         expr: Expr | None = getattr(nest, name)
         for kind, value in () if expr is None else faults(expr):
@@ -190,7 +171,7 @@ def _of_one_element(kind: str, nest: Rows) -> str:
 
 def _of_pass(one: Pass, before: Known) -> Iterator[tuple[str, Pass, str]]:
     """(kind, the pass with a fault, why it is the same); `before` is known where it begins."""
-    known = _taken(one, before)
+    known = taken_in(one, before)
     for at, each in enumerate(one.sums):
         for kind, new in sum_faults(each):
             same = _compared(kind, each.term, new.term, known) if new.kind == each.kind else ""

@@ -32,6 +32,9 @@ def range_of(expr: Expr, known: Mapping[str, Range]) -> Range:
     if expr.op == "name":
         return known.get(str(expr.args[0]), ANY)
     parts = [one for one in expr.args if isinstance(one, Expr)]
+    if expr.op == "where":
+        test, yes, no = parts
+        return _chosen(test, yes, no, known)
     found = [range_of(one, known) for one in parts]
     if expr.op == "*" and parts[0] == parts[1]:
         return (0.0, max(abs(bound) for bound in found[0]) ** 2)
@@ -43,6 +46,30 @@ def range_of(expr: Expr, known: Mapping[str, Range]) -> Range:
     if expr.op == "/":
         return _quotient(one, other)
     return OF_TWO[expr.op](one, other) if expr.op in OF_TWO else ANY
+
+
+def _chosen(test: Expr, yes: Expr, no: Expr, known: Mapping[str, Range]) -> Range:
+    """Of both branches, each with what its condition says of a name."""
+    bounds = [
+        range_of(branch, there)
+        for branch, is_yes in ((yes, True), (no, False))
+        if (there := _where(test, is_yes, known)) is not None
+    ]
+    return (min(low for low, _ in bounds), max(high for _, high in bounds)) if bounds else ANY
+
+
+def _where(test: Expr, is_so: bool, known: Mapping[str, Range]) -> Mapping[str, Range] | None:
+    """What is known where a condition holds, or does not; None where that is never."""
+    match test:
+        case Expr(op=">" | "<" as sign, args=(Expr(op="name", args=(str(name),)), Expr() as other)):
+            low, high = known.get(name, ANY)
+            least, most = range_of(other, known)
+            if (sign == ">") == is_so:
+                low = max(low, least)
+            else:
+                high = min(high, most)
+            return {**known, name: (low, high)} if low <= high else None
+    return known
 
 
 def _of_one(function: str, low: float, high: float) -> Range:
@@ -74,7 +101,6 @@ OF_TWO: dict[str, Callable[[Range, Range], Range]] = {
     "*": _product,
     "max": lambda one, other: (max(one[0], other[0]), max(one[1], other[1])),
     "min": lambda one, other: (min(one[0], other[0]), min(one[1], other[1])),
-    "where": lambda one, other: (min(one[0], other[0]), max(one[1], other[1])),
 }
 
 
