@@ -26,6 +26,7 @@ from kernelwright.envs.reference.plain_levels import plain_levels
 from kernelwright.envs.reference.prepare import Ready, prepare
 from kernelwright.envs.reference.runs import Runs
 from kernelwright.envs.reference.tf32 import rounded, tf32_outputs, with_tf32
+from kernelwright.envs.system.gpu_config import GpuConfig
 from kernelwright.envs.types import (
     Candidate,
     Case,
@@ -45,6 +46,8 @@ from tests.test_device import built
 pytestmark = pytest.mark.sandbox
 
 DIALECTS = Path(__file__).parents[1] / "data" / "answers" / "dialects"
+CONFIGS = [GpuConfig(precision=one) for one in Precision]
+TF32 = GpuConfig(precision=Precision.TF32)
 FLAGS = (
     "backends.cuda.matmul.fp32_precision",
     "backends.cudnn.conv.fp32_precision",
@@ -257,7 +260,7 @@ def evaluators(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list
     binary = built(tmp_path, ON_DEVICE)
     monkeypatch.setattr(messages, "assembled", lambda *_: binary)
     gpu = ptx_device.device(tmp_path)
-    both = [Evaluator(JudgingConfig(), Target(name="here"), gpu, one) for one in Precision]
+    both = [Evaluator(JudgingConfig(), Target(name="here"), gpu, one) for one in CONFIGS]
     yield both
     for one in both:
         one.close()
@@ -291,7 +294,7 @@ def test_on_a_cpu_beside_a_device_tf32_is_not_allowed(evaluators: list[Evaluator
 
 def test_without_a_gpu_tf32_is_refused() -> None:
     with pytest.raises(JudgeError, match="there is none here"):
-        Judge(1, precision=Precision.TF32)
+        Judge(1, on_gpu=TF32)
 
 
 def test_a_recipes_precision_reaches_the_judge() -> None:
@@ -308,7 +311,7 @@ def test_the_judges_precision_reaches_its_workers_with_their_gpu(
     monkeypatch.setattr(Worker, "PROGRAM", ("-c", program))
     device = ptx_device.without_driver()
     monkeypatch.setattr("kernelwright.envs.judge.shared_gpus", lambda *_: (device,))
-    with Judge(1, precision=Precision.TF32) as judge:
+    with Judge(1, on_gpu=TF32) as judge:
         (worker,) = judge._pool._hired
         worker.process.wait(60)
     assert noted.read_text(encoding="utf-8").split() == [device.uuid, "tf32"]

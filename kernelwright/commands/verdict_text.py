@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from kernelwright.envs.device.sanitizer import sanitized
 from kernelwright.envs.plan.counters import counted
+from kernelwright.envs.referee.profile import profiled
 from kernelwright.envs.referee.reasons import BESIDE_TORCH, fault
 from kernelwright.envs.system.nvml import throttling
 from kernelwright.envs.types import Evaluation, Verdict
@@ -35,10 +37,10 @@ def not_resolved(evaluation: Evaluation) -> str:
 
 
 def verdict_text(evaluation: Evaluation) -> str:
-    """The verdict in a line; below it counts, whether a GPU throttled, fault, failed checks, and
-    the log."""
+    """The verdict in a line; below it counts, what a sanitizer found, whether a GPU throttled, the
+    fault, failed checks, and the log."""
     rounds = evaluation.check.rounds if evaluation.check else ()
     failed = [f"case {one.case}: {one.note or one.error}" for one in rounds if not one.passed]
-    words = (counted(evaluation.facts), throttling(evaluation.facts), fault(evaluation))
-    said = filter(None, words)
+    tellers = (counted, profiled, sanitized, throttling)
+    said = filter(None, [*(one(evaluation.facts) for one in tellers), fault(evaluation)])
     return "\n".join([verdict_line(evaluation), *said, *failed, evaluation.log]).rstrip()

@@ -23,6 +23,7 @@ from pydantic import (
 from kernelwright.data.runs.stages import chosen
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.sandbox.levels import LEVELS
+from kernelwright.envs.system.gpu_config import GpuConfig, Tool
 from kernelwright.envs.types import Baseline, Precision, Problem, Task
 from kernelwright.rewards.price import PRESETS, refused_in_training
 from kernelwright.rl.methods.base import MethodOptions
@@ -246,6 +247,14 @@ class JudgeSection(Section):
     precision: Precision = Precision.IEEE
     """How float32 is multiplied on a GPU, by PyTorch's side and where answers may: `ieee`, or
     `tf32`, with tolerances that allow it."""
+    profile: bool = False
+    """Whether correct kernels that are timed on a GPU are also counted by Nsight Compute, and the
+    model is told; it takes some seconds of the GPU for each."""
+
+    @property
+    def on_gpu(self) -> GpuConfig:
+        """What workers are told of their GPU."""
+        return GpuConfig(precision=self.precision, tools=(Tool.PROFILER,) * self.profile)
 
     @field_validator("minimum_sandbox")
     @classmethod
