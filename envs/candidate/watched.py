@@ -54,7 +54,18 @@ class Watched:
 
 
 class WatchedCandidate(GpuCandidate):
-    """The process that replays, below a tool that writes its report once that process has ended."""
+    """The process that replays, below a tool that writes its report once that process has ended.
+
+    Raises OSError where the tool cannot be started.
+    """
+
+    def __init__(self, messages: Messages, tool: Sequence[str]) -> None:
+        try:
+            super().__init__(messages, ROUND_LIMIT_S, tool)
+        except OSError:
+            self.channel.close()
+            self.log_file.close()
+            raise
 
     def close(self) -> str:
         self.channel.close()
@@ -147,7 +158,7 @@ def _played(messages: Messages, answer: Watched, case: int, command: Sequence[st
     messages.prepare([spec])
     with answer.draws.of(answer.loaded, case, 0) as draw, exclusive(answer.gpu.uuid):
         try:
-            device = WatchedCandidate(messages, ROUND_LIMIT_S, command)
+            device = WatchedCandidate(messages, command)
         except OSError as error:
             return f"it does not start: {error.strerror}"
         why = ""
