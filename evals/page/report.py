@@ -23,6 +23,7 @@ from kernelwright.envs.referee.profile import profiled
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
 from kernelwright.evals.numbers.against_given import given_of, over_given, words_of_outcomes
+from kernelwright.evals.numbers.compiled_baselines import compiler_named
 from kernelwright.evals.numbers.metrics import relative, timed_at
 from kernelwright.evals.numbers.summary import EXAMPLES, SIDE_NAMES, float32
 from kernelwright.evals.numbers.unfinished import Evidence, evidence
@@ -182,6 +183,7 @@ def page_template(name: str) -> Any:
         "highlight": highlight,
         "failed_rounds": failed_rounds,
         "counts": counts,
+        "compiler_named": compiler_named,
         "words_of_outcomes": words_of_outcomes,
     }
     return environment.get_template(name)
