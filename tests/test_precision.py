@@ -333,7 +333,8 @@ def test_commands_refuse_tf32_in_one_line_where_nothing_runs_on_a_gpu(tmp_path: 
         assert why in line
 
 
-def test_a_compiled_baseline_is_not_held_against_tf32() -> None:
+@pytest.mark.parametrize("mode", ["compile", "max-autotune"])
+def test_a_compiled_baseline_is_not_held_against_tf32(mode: str) -> None:
     judge = {"precision": "tf32"}
-    with pytest.raises(ValidationError, match="measured with IEEE float32"):
-        Recipe.model_validate({"name": "r", "judge": judge, "eval": {"baseline": "compile"}})
+    with pytest.raises(ValidationError, match=f"'{mode}' is measured with IEEE float32"):
+        Recipe.model_validate({"name": "r", "judge": judge, "eval": {"baseline": mode}})
