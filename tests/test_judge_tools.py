@@ -1,5 +1,5 @@
-"""`judge --sanitize` and `--profile`, and the recipe's `judge.profile`: what is refused, what is asked
-of workers, what is printed. The GPU and the tools are stand-ins."""
+"""`judge --sanitize` and `--profile`, and the recipe's `judge.profile`: what is refused, asked of
+workers, and printed. The GPU and the tools are stand-ins."""
 
 from __future__ import annotations
 
