@@ -17,9 +17,9 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from kernelwright.envs.sandbox.levels import require_level
-from kernelwright.envs.system.gpu_config import PLAIN, GpuConfig
 from kernelwright.envs.system.hardware import described, shared_gpus
 from kernelwright.envs.types import Candidate, Evaluation, Precision, Problem, Verdict
+from kernelwright.envs.workers.gpu_config import PLAIN, GpuConfig
 from kernelwright.envs.workers.health import fresh_seed
 from kernelwright.envs.workers.pool import (
     JudgeError,

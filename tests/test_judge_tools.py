@@ -22,8 +22,8 @@ from kernelwright.envs.codec import to_json
 from kernelwright.envs.device.profiler import NO_PERMISSION
 from kernelwright.envs.device.sanitizer import CHECKERS
 from kernelwright.envs.sandbox.toolchain import nvcc_path
-from kernelwright.envs.system.gpu_config import GpuConfig, Tool, tool_path
 from kernelwright.envs.system.hardware import gpus
+from kernelwright.envs.system.tools import Tool, tool_path
 from kernelwright.envs.types import Target, Trust, Verdict
 from kernelwright.envs.workers.pool import Worker
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
@@ -154,8 +154,7 @@ def test_on_a_gpu_a_right_answer_is_clean_and_counted_and_a_wrong_one_is_named()
     for tool in Tool:
         if tool_path(tool, nvcc_path()) is None:
             pytest.skip(f"{tool} is not installed")
-    on_gpu = GpuConfig(tools=tuple(Tool))
-    one = Evaluator(JudgingConfig(), Target(name="here"), gpus()[0], on_gpu)
+    one = Evaluator(JudgingConfig(), Target(name="here"), gpus()[0], tools=list(Tool))
     with closing(one):
         right, outside = (
             one.judge(checkers.PROBLEM, checkers.candidate(asked), timed=True, seed=1)

@@ -26,7 +26,6 @@ from kernelwright.envs.reference.plain_levels import plain_levels
 from kernelwright.envs.reference.prepare import Ready, prepare
 from kernelwright.envs.reference.runs import Runs
 from kernelwright.envs.reference.tf32 import rounded, tf32_outputs, with_tf32
-from kernelwright.envs.system.gpu_config import GpuConfig
 from kernelwright.envs.types import (
     Candidate,
     Case,
@@ -37,6 +36,7 @@ from kernelwright.envs.types import (
     Target,
     Verdict,
 )
+from kernelwright.envs.workers.gpu_config import GpuConfig
 from kernelwright.envs.workers.pool import JudgeError, Worker
 from kernelwright.rl.recipe.schema import JudgeSection, Recipe
 from kernelwright.run.processes import judge_of
@@ -46,7 +46,6 @@ from tests.test_device import built
 pytestmark = pytest.mark.sandbox
 
 DIALECTS = Path(__file__).parents[1] / "data" / "answers" / "dialects"
-CONFIGS = [GpuConfig(precision=one) for one in Precision]
 TF32 = GpuConfig(precision=Precision.TF32)
 FLAGS = (
     "backends.cuda.matmul.fp32_precision",
@@ -260,7 +259,7 @@ def evaluators(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list
     binary = built(tmp_path, ON_DEVICE)
     monkeypatch.setattr(messages, "assembled", lambda *_: binary)
     gpu = ptx_device.device(tmp_path)
-    both = [Evaluator(JudgingConfig(), Target(name="here"), gpu, one) for one in CONFIGS]
+    both = [Evaluator(JudgingConfig(), Target(name="here"), gpu, one) for one in Precision]
     yield both
     for one in both:
         one.close()

@@ -26,8 +26,8 @@ from kernelwright.envs.referee.layout import input_places, output_file_bytes
 from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.sandbox.runtimes import Sandboxes
-from kernelwright.envs.system.gpu_config import Tool, tool_path
 from kernelwright.envs.system.processes import living_below
+from kernelwright.envs.system.tools import Tool, tool_path
 from kernelwright.envs.types import Evaluation, Verdict
 from tests import ptx_device
 from tests.fake_nvidia_smi import on_path
@@ -273,7 +273,7 @@ def test_a_tool_is_found_on_path_first_and_beside_nvcc_last(
         one.mkdir()
         write_sanitizer(one)
     nvcc = beside / "nvcc"
-    monkeypatch.setattr("kernelwright.envs.system.gpu_config.TOOLKIT", tmp_path / "none")
+    monkeypatch.setattr("kernelwright.envs.system.tools.TOOLKIT", tmp_path / "none")
     monkeypatch.setenv("PATH", str(first))
     assert tool_path(Tool.SANITIZER, str(nvcc)) == str(first / "compute-sanitizer")
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -36,9 +36,9 @@ from kernelwright.envs.sandbox.levels import sandbox_level
 from kernelwright.envs.sandbox.limits import RUN_LIMITS
 from kernelwright.envs.sandbox.patience import look_again, patience
 from kernelwright.envs.sandbox.runtimes import Sandboxes
-from kernelwright.envs.system.gpu_config import PLAIN, GpuConfig
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.system.locks import exclusive
+from kernelwright.envs.system.tools import Tool
 from kernelwright.envs.types import (
     Candidate,
     Evaluation,
@@ -84,8 +84,9 @@ def no_peaks(gpu: Gpu) -> Target:
 class Evaluator:
     """Judges candidates one after another, with one reference process. Not thread-safe.
 
-    With a GPU, dialects that launch kernels are replayed on it: as `on_gpu` says, and with the
-    peaks that `device_target` measures there, which is called while nobody else uses the GPU.
+    With a GPU, dialects that launch kernels are replayed on it: in this precision, and with the
+    peaks that `device_target` measures there, while nobody else uses it. `tools` look at what is
+    timed.
     """
 
     def __init__(
@@ -93,14 +94,15 @@ class Evaluator:
         config: JudgingConfig,
         target: Target,
         gpu: Gpu | None = None,
-        on_gpu: GpuConfig = PLAIN,
+        precision: Precision = Precision.IEEE,
         device_target: Callable[[Gpu], Target] = no_peaks,
+        tools: Sequence[Tool] = (),
     ) -> None:
         look_again()
         self.config = config
         self.target = target
         self.gpu = gpu
-        self.precision, self.tools = on_gpu.precision, on_gpu.tools
+        self.precision, self.tools = precision, tools
         self.reference = ReferenceProcess(gpu)
         self.sandboxes = Sandboxes()
         self.memory = MemoryWait()
@@ -165,15 +167,13 @@ class Evaluator:
         evaluation = replace(evaluation, facts=(*built.facts, *evaluation.facts))
         return self._looked_at(evaluation, loaded, built, seed) if timed else evaluation
 
-    def _looked_at(
-        self, evaluation: Evaluation, loaded: Loaded, built: Built, seed: int
-    ) -> Evaluation:
+    def _looked_at(self, found: Evaluation, loaded: Loaded, built: Built, seed: int) -> Evaluation:
         """The same with what tools say of it on the GPU, where there are any to ask."""
         if self.gpu is None or not self.tools:
-            return evaluation
+            return found
         known, draws = self._again(loaded, self.precision), self._draws(seed)
         answer = Watched(built.on_device, known, draws, self.gpu, self.sandboxes)
-        return looked_at(evaluation, answer, self.tools)
+        return looked_at(found, answer, self.tools)
 
     def _seen_here(self, key: str, loaded: Loaded, built: Built, seed: int) -> Evaluation | None:
         """The verdict on what a CPU sees and a GPU would let pass, in the smallest case of an

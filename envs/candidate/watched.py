@@ -28,10 +28,10 @@ from kernelwright.envs.reference.client import Loaded
 from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import nvcc_path
-from kernelwright.envs.system.gpu_config import Tool, tool_path
 from kernelwright.envs.system.hardware import DeviceLostError, Gpu
 from kernelwright.envs.system.locks import exclusive
 from kernelwright.envs.system.processes import living_below
+from kernelwright.envs.system.tools import Tool, tool_path
 from kernelwright.envs.types import Evaluation, Verdict
 
 ROUND_LIMIT_S = 60.0

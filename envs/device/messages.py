@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kernelwright.envs.abi import CaseSpec
@@ -86,6 +86,25 @@ def _failed(verdict: Verdict, reason: str, log: str) -> Evaluation:
     return Evaluation(verdict=verdict, reason=reason, log=log)
 
 
+Region = tuple[str, int, int]
+"""A region's name, an offset, bytes."""
+
+
+def _placed(spec: CaseSpec, bare: bool) -> tuple[list[Region], dict[str, Region]]:
+    """(regions for inputs, and their places in a round's file; input → its place in a region)."""
+    starts, size_bytes = input_places(spec)
+    known = list(zip(spec.inputs, starts, strict=True))
+    if bare:
+        apart = {one.name: (one.name, 0, one.size_bytes) for one in spec.inputs}
+        return [(one.name, start, one.size_bytes) for one, start in known], apart
+    together = {one.name: (INPUTS, start, one.size_bytes) for one, start in known}
+    return [(INPUTS, 0, size_bytes)], together
+
+
+def _encoded(contents: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: base64.b64encode(content).decode() for name, content in contents.items()}
+
+
 def replay_message(
     plan: Plan, spec: CaseSpec, modules: dict[str, bytes], *, bare: bool = False
 ) -> dict[str, Any]:
@@ -93,22 +112,14 @@ def replay_message(
 
     Raises ValueError where a place lies outside its tensor.
     """
-    starts, size_bytes = input_places(spec)
-    outputs = {one.name: one.size_bytes for one in spec.outputs}
-    together = {INPUTS: (INPUTS, 0, size_bytes)}
-    apart = {
-        one.name: (one.name, start, one.size_bytes)
-        for one, start in zip(spec.inputs, starts, strict=True)
-    }
-    given = list((apart if bare else together).values())
-    own = outputs | {region: size for region, _, size in given}
+    given, placed = _placed(spec, bare)
+    own = {region: size for region, _, size in given}
+    own |= {one.name: one.size_bytes for one in spec.outputs}
     if own.keys() & plan.buffers.keys():
         raise ValueError("a buffer has the name of a tensor")
     sizes_of(plan, spec)
     regions = own | plan.buffers | {name: one.bytes for name, one in plan.variables.items()}
-    inside = {name: (name, 0, size) for name, size in regions.items()}
-    if not bare:
-        inside |= {name: (INPUTS, start, size) for name, (_, start, size) in apart.items()}
+    inside = {name: (name, 0, size) for name, size in regions.items()} | placed
 
     def address(place: Place) -> list[Any]:
         region, start, _ = inside[place.tensor]
@@ -140,17 +151,15 @@ def replay_message(
         return {"steps": [step(one) for one in steps if not is_empty(one)], "results": results}
 
     kept = plan.contents()
-    contents = {name: base64.b64encode(content).decode() for name, content in kept.items()}
-    binaries = {code: base64.b64encode(binary).decode() for code, binary in modules.items()}
     return {
         "bare": bare,
         "inputs": given,
         "regions": own,
         "buffers": plan.buffers,
-        "contents": contents,
+        "contents": _encoded(kept),
         "kept": [*plan.kept, *kept],
         "variables": {name: [one.code, one.symbol] for name, one in plan.variables.items()},
-        "modules": binaries,
+        "modules": _encoded(modules),
         "first": plan.first and call(plan.first.steps, plan.first.outputs),
         "watched": [[address(one.at), address(one.copied), one.bytes] for one in plan.results],
         "later": call(plan.steps, plan.outputs),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelwright.envs.judge import BatchJudge, Judge
 from kernelwright.envs.remote.ray_judge import RayJudge
-from kernelwright.envs.system.gpu_config import PLAIN, GpuConfig
+from kernelwright.envs.workers.gpu_config import PLAIN, GpuConfig
 
 Share = tuple[int, int]
 """Which process, of how many that judge at the same time."""

@@ -25,8 +25,8 @@ from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.judge import CANDIDATE_LIMIT_S, TRIES, BatchJudge, unjudged
 from kernelwright.envs.remote.ray_nodes import LOOK_S, Fleet, Node, last_line
 from kernelwright.envs.sandbox.levels import LEVELS
-from kernelwright.envs.system.gpu_config import PLAIN, GpuConfig
 from kernelwright.envs.types import Candidate, Evaluation, Problem
+from kernelwright.envs.workers.gpu_config import PLAIN, GpuConfig
 from kernelwright.envs.workers.health import fresh_seed
 from kernelwright.envs.workers.pool import JudgeError, uses_gpu
 

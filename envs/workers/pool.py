@@ -25,10 +25,10 @@ from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.sandbox.cgroup import remove_groups_of
 from kernelwright.envs.sandbox.process_level import remove_places_of
 from kernelwright.envs.system.cores import ONE_THREAD, usable_cores
-from kernelwright.envs.system.gpu_config import PLAIN, GpuConfig
 from kernelwright.envs.system.hardware import MEMORY_WAIT_S, WORKERS_A_GPU, Gpu, gpus, shared_gpus
 from kernelwright.envs.system.paths import own_environment
 from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem
+from kernelwright.envs.workers.gpu_config import PLAIN, GpuConfig
 from kernelwright.envs.workers.health import PROBLEM, fresh_seed, known_jobs
 
 ANSWER_LIMIT_BYTES = 16 << 20

@@ -24,9 +24,9 @@ from kernelwright.envs.reference.client import ReferenceGoneError
 from kernelwright.envs.sandbox.toolchain import toolchain_fingerprint
 from kernelwright.envs.sandbox.zygote import SandboxLostError
 from kernelwright.envs.system.device_properties import device_properties
-from kernelwright.envs.system.gpu_config import GpuConfig, Tool
 from kernelwright.envs.system.hardware import DeviceLostError, GpuError, gpus
 from kernelwright.envs.system.locks import exclusive
+from kernelwright.envs.system.tools import Tool
 from kernelwright.envs.types import Candidate, Precision, Problem
 from kernelwright.envs.workers.device_peaks import device_peaks
 from kernelwright.envs.workers.peaks import peaks
@@ -86,8 +86,9 @@ def main(config: JudgingConfig | None = None) -> None:
         config or JudgingConfig(),
         peaks(toolchain_fingerprint()),
         gpu,
-        GpuConfig(precision=Precision(precision), tools=tuple(map(Tool, tools))),
+        Precision(precision),
         device_peaks,
+        list(map(Tool, tools)),
     )
     try:
         serve(channel, evaluator, core)

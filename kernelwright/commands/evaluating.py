@@ -184,7 +184,7 @@ def _in_json(folder: Path, *, wanted: bool) -> Iterator[None]:
 def _judges(ray: str | None, precision: Precision) -> Callable[[], BatchJudge]:
     """Opens this process's share of what judges."""
     from kernelwright.envs.remote.open_judge import open_judge
-    from kernelwright.envs.system.gpu_config import GpuConfig
+    from kernelwright.envs.workers.gpu_config import GpuConfig
 
     process = this_process()
     everywhere = process.rank, process.world

@@ -28,8 +28,9 @@ from kernelwright.commands.shared import (
 )
 from kernelwright.commands.verdict_text import verdict_text
 from kernelwright.environments.verdict_object import verdict_object
-from kernelwright.envs.system.gpu_config import GpuConfig, Tool
+from kernelwright.envs.system.tools import Tool
 from kernelwright.envs.types import Dialect, Precision, Verdict
+from kernelwright.envs.workers.gpu_config import GpuConfig
 
 app = typer.Typer()
 ProblemFile = Annotated[

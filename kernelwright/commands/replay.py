@@ -17,8 +17,8 @@ from kernelwright.data.runs.records import answer_of, read_records
 from kernelwright.data.suites.load import load_problems
 from kernelwright.envs.reference.admitted import without_kept
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.system.gpu_config import GpuConfig
 from kernelwright.envs.types import Evaluation, Precision, Problem, Record, Verdict
+from kernelwright.envs.workers.gpu_config import GpuConfig
 
 ALWAYS_LOOKED_IN = ("starter",)
 """Suites whose triples any run may hold, whatever its training suite."""

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.envs.system.gpu_config import Tool
+from kernelwright.envs.system.tools import Tool
 from kernelwright.envs.types import Dialect, Precision
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130

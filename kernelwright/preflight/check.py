@@ -16,8 +16,8 @@ from kernelwright.envs.judge import NEEDS_A_GPU
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.sandbox.levels import require_level
 from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
-from kernelwright.envs.system.gpu_config import TOOLKIT, Tool, tool_path
 from kernelwright.envs.system.hardware import gpus, memory_bytes, visible_gpus
+from kernelwright.envs.system.tools import TOOLKIT, Tool, tool_path
 from kernelwright.envs.types import Dialect, Precision
 from kernelwright.machine.facts import how_to_install
 from kernelwright.preflight.consistency import contradictions

@@ -23,8 +23,9 @@ from pydantic import (
 from kernelwright.data.runs.stages import chosen
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.sandbox.levels import LEVELS
-from kernelwright.envs.system.gpu_config import GpuConfig, Tool
+from kernelwright.envs.system.tools import Tool
 from kernelwright.envs.types import Baseline, Precision, Problem, Task
+from kernelwright.envs.workers.gpu_config import GpuConfig
 from kernelwright.rewards.price import PRESETS, refused_in_training
 from kernelwright.rl.methods.base import MethodOptions
 from kernelwright.rl.methods.find import gives_advantages, method_options
@@ -248,8 +249,7 @@ class JudgeSection(Section):
     """How float32 is multiplied on a GPU, by PyTorch's side and where answers may: `ieee`, or
     `tf32`, with tolerances that allow it."""
     profile: bool = False
-    """Whether correct kernels that are timed on a GPU are also counted by Nsight Compute, and the
-    model is told; it takes some seconds of the GPU for each."""
+    """Whether Nsight Compute counts correct kernels on a GPU, for the model: seconds for each."""
 
     @property
     def on_gpu(self) -> GpuConfig:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from kernelwright.envs.device import sanitizer
 from kernelwright.envs.referee import profile
-from kernelwright.envs.system.gpu_config import GpuConfig, Tool
+from kernelwright.envs.system.tools import Tool
 from kernelwright.envs.types import Candidate, Case, Evaluation, Problem, Verdict
+from kernelwright.envs.workers.gpu_config import GpuConfig
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.stand_in import judge_of
 

@@ -16,9 +16,9 @@ from statistics import median
 from typing import Any, Protocol
 
 from kernelwright.envs.judge import Judge
-from kernelwright.envs.system.gpu_config import PLAIN, GpuConfig
 from kernelwright.envs.system.hardware import Gpu, gpus
 from kernelwright.envs.system.paths import cache_folder
+from kernelwright.envs.workers.gpu_config import PLAIN, GpuConfig
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.worker import ROOT, STAND_IN, hired, program
 

@@ -1,14 +1,11 @@
-"""Settings of answers that run on a GPU: how float32 is multiplied, which tools look on."""
+"""NVIDIA's tools that look on while an answer is replayed on a GPU: which there are, and where."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-
-from kernelwright.envs.types import Precision
 
 TOOLKIT = Path("/usr/local/cuda/bin")
 """Where NVIDIA's own packages put the programs of the CUDA toolkit."""
@@ -22,19 +19,6 @@ class Tool(StrEnum):
 
     SANITIZER = "compute-sanitizer"
     PROFILER = "ncu"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuConfig:
-    """How answers run on a GPU. On a CPU nothing of it holds."""
-
-    precision: Precision = Precision.IEEE
-    """How float32 is multiplied, by the baseline and where answers may."""
-    tools: tuple[Tool, ...] = ()
-    """Each costs seconds of the GPU for every answer that it looks at."""
-
-
-PLAIN = GpuConfig()
 
 
 def tool_path(tool: Tool, nvcc: str | None) -> str | None:
