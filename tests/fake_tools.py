@@ -106,6 +106,7 @@ SANITIZER_OPTIONS = {
     "tool": 1,
     "log-file": 1,
     "report-api-errors": 1,
+    "padding": 1,
     "check-exit-code": 1,
     "show-backtrace": 1,
     "launch-timeout": 1,

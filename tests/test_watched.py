@@ -260,6 +260,10 @@ def test_a_tool_that_is_missing_or_cannot_look_says_so(
     monkeypatch.setattr(watched, "tool_path", lambda *_: str(tmp_path))
     nowhere = looked_at(correct(), replace(answer, on_device=None), [Tool.SANITIZER])
     assert nowhere.log == "compute-sanitizer: nothing of this answer runs on the GPU\n"
+    left_out = Plan(steps=[], buffers={}, kernels=[], left_out="textures")
+    refused = replace(answer, on_device=GpuReplay(trace=lambda *_: left_out, assembler=""))
+    told = looked_at(verdict(Verdict.WRONG), refused, [Tool.SANITIZER])
+    assert told.log == "compute-sanitizer: there is nothing to replay: unsupported:textures\n"
     found = looked_at(correct(timing()), answer, [Tool.PROFILER])
     assert found.log.startswith("ncu: it counted no launch: it does not start")
     assert not found.facts

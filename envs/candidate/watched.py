@@ -18,7 +18,7 @@ from pathlib import Path
 
 from kernelwright.envs.abi import smallest
 from kernelwright.envs.device import profiler, sanitizer
-from kernelwright.envs.device.client import END_LIMIT_S, GpuCandidate
+from kernelwright.envs.device.client import GpuCandidate
 from kernelwright.envs.device.memory import DeviceFullError
 from kernelwright.envs.device.messages import Messages
 from kernelwright.envs.plan.counters import Facts
@@ -36,6 +36,8 @@ from kernelwright.envs.types import Evaluation, Verdict
 
 ROUND_LIMIT_S = 60.0
 """Of one round under a tool, with loading the code."""
+END_LIMIT_S = 60.0
+"""For a tool to write its report, once what it looks at has ended."""
 HELP_LIMIT_S = 20.0
 
 Found = tuple[Facts, list[str]]
@@ -90,12 +92,10 @@ def looked_at(evaluation: Evaluation, answer: Watched, tools: Sequence[Tool]) ->
             found += [_told(tool, answer, profiled)]
     facts = tuple(fact for some, _ in found for fact in some)
     lines = [line for _, some in found for line in some]
-    log = "\n".join([*filter(None, [evaluation.log.rstrip("\n")]), *lines, ""]) if lines else None
-    return replace(
-        evaluation,
-        facts=(*evaluation.facts, *facts),
-        log=evaluation.log if log is None else log,
-    )
+    log = evaluation.log
+    if lines:
+        log = "\n".join([*filter(None, [log.rstrip("\n")]), *lines, ""])
+    return replace(evaluation, facts=(*evaluation.facts, *facts), log=log)
 
 
 def _told(tool: Tool, answer: Watched, ask: Callable[[str, Watched, GpuReplay], Found]) -> Found:
@@ -111,6 +111,8 @@ def sanitized(program: str, answer: Watched, on_device: GpuReplay) -> Found:
     """What each checker of Compute Sanitizer says of the smallest case."""
     case = smallest(answer.loaded.specs)
     messages = Messages(on_device, answer.gpu, answer.sandboxes, bare=True)
+    if isinstance(told := messages.of(answer.loaded.specs[case]), Evaluation):
+        return (), [f"{Tool.SANITIZER}: there is nothing to replay: {told.reason}"]
     known = _help(program)
     facts: list[tuple[str, float]] = []
     lines: list[str] = []

@@ -45,13 +45,15 @@ class GpuCandidate(RoundPeer):
         """Called when the device has just ended one."""
         self.said = ""
         self.log_file = tempfile.TemporaryFile()  # noqa: SIM115  closed by `close`
+        here = {"CUDA_VISIBLE_DEVICES": self.gpu.uuid}
+        here |= {"LC_ALL": "C"} if tool else {}  # numbers in its report have a point
         with theirs:
             self.process = subprocess.Popen(
                 [*tool, sys.executable, "-P", *PROGRAM, self.gpu.library],
                 stdin=theirs,  # whatever lies between, a child of a child has it too
                 stdout=self.log_file,
                 stderr=self.log_file,
-                env={**os.environ, "CUDA_VISIBLE_DEVICES": self.gpu.uuid},
+                env={**os.environ, **here},
             )
 
     def ready(self) -> None:

@@ -15,12 +15,13 @@ from pathlib import Path
 from kernelwright.envs.plan.counters import Facts
 
 CHECKERS: dict[str, tuple[tuple[str, str], ...]] = {
-    "memcheck": (("report-api-errors", "no"),),
+    "memcheck": (("report-api-errors", "no"), ("padding", str(1 << 20))),
     "racecheck": (),
     "initcheck": (("initcheck-address-space", "all"),),
     "synccheck": (),
 }
-"""Checkers, and options of each that not every version has."""
+"""Checkers, and options of each that not every version has. Padding lies behind each allocation: a
+read behind a small one would meet the next."""
 OPTIONS = (("launch-timeout", "60"), ("check-exit-code", "no"), ("show-backtrace", "no"))
 """The same of all of them."""
 PREFIX = "sanitizer."
