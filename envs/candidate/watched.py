@@ -73,12 +73,10 @@ class WatchedCandidate(GpuCandidate):
         self.channel.close()
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(END_LIMIT_S)
-        below = living_below(self.process.pid) if self.process.returncode is None else ()
-        log = super().close()
-        for one in below:
+        for one in living_below(self.process.pid) if self.process.returncode is None else ():
             with suppress(ProcessLookupError):
                 os.kill(one, signal.SIGKILL)
-        return log
+        return super().close()
 
 
 def looked_at(evaluation: Evaluation, answer: Watched, tools: Sequence[Tool]) -> Evaluation:

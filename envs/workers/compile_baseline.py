@@ -40,6 +40,7 @@ from kernelwright.envs.reference.client import (
     ReferenceProcess,
 )
 from kernelwright.envs.reference.draws import Draws
+from kernelwright.envs.sandbox.rootfs import TUNING
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, toolchain_fingerprint
 from kernelwright.envs.sandbox.zygote import SandboxLostError
@@ -63,9 +64,9 @@ PROCESSES_PER_GPU = 2
 """One measures on it, and the next makes its problem ready meanwhile."""
 NO_SPEED = "the module is too quick to be timed, or the machine did not keep still"
 LONGEST_REASON = 300
-TUNED = {"TORCHINDUCTOR_MAX_AUTOTUNE": "1", "TORCHINDUCTOR_COORDINATE_DESCENT_TUNING": "1"}
-"""Environment of a process that compiles in inductor's mode `max-autotune-no-cudagraphs`. CUDA
-graphs would copy each round's inputs to where a graph reads them, within what is timed."""
+TUNED = dict.fromkeys(TUNING, "1")
+"""Environment of a process that compiles with max-autotune, without CUDA graphs: they would copy
+each round's inputs to where a graph reads them, within what is timed."""
 EmptyStep = Callable[[], int]
 """How long a step without work takes a GPU, in nanoseconds, measured anew at each call."""
 
