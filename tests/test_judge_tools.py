@@ -107,8 +107,10 @@ def test_facts_of_the_tools_are_told_below_the_verdict_and_in_the_report(tmp_pat
     ]
     rows = [record("eval_after", evaluation=found, source="__global__ void k();")]
     (tmp_path / "records.jsonl").write_text("".join(to_json(one) + "\n" for one in rows))
-    about = dict.fromkeys(("model", "dialect", "target", "suite", "date"), "x")
-    write_summary(tmp_path, RunFacts(**about, seconds={}, categories={}))
+    about = RunFacts(
+        model="m", dialect="cuda", target="t", suite="s", date="d", seconds={}, categories={}
+    )
+    write_summary(tmp_path, about)
     assert counted in write_report(tmp_path).read_text()
 
 

@@ -50,7 +50,7 @@ class GpuCandidate(RoundPeer):
         with theirs:
             self.process = subprocess.Popen(
                 [*tool, sys.executable, "-P", *PROGRAM, self.gpu.library],
-                stdin=theirs,  # whatever lies between, a child of a child has it too
+                stdin=theirs.fileno(),  # whatever lies between, a child of a child has it too
                 stdout=self.log_file,
                 stderr=self.log_file,
                 env={**os.environ, **here},
