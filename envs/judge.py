@@ -19,6 +19,7 @@ from typing import Any, Protocol, Self
 from kernelwright.envs.sandbox.levels import require_level
 from kernelwright.envs.system.hardware import described, shared_gpus
 from kernelwright.envs.types import Candidate, Evaluation, Precision, Problem, Verdict
+from kernelwright.envs.workers.gpu_config import PLAIN, GpuConfig
 from kernelwright.envs.workers.health import fresh_seed
 from kernelwright.envs.workers.pool import (
     JudgeError,
@@ -96,8 +97,7 @@ class Judge(BatchJudge):
     that has no verdict `batch_limit_s` after its batch began is `unjudged`/`batch_deadline`.
     `share` is (which, of how many) where several processes' judges share this machine's cores and
     GPUs. What a process trains on is then what its own judge replays on, while it waits for that;
-    on another's GPU a timed kernel would run beside a training step. `precision` is what float32
-    is multiplied in on a GPU, by the baseline and where answers may.
+    on another's GPU a timed kernel would run beside a training step.
     """
 
     def __init__(
@@ -108,19 +108,19 @@ class Judge(BatchJudge):
         candidate_limit_s: float = CANDIDATE_LIMIT_S,
         batch_limit_s: float | None = None,
         share: tuple[int, int] = (0, 1),
-        precision: Precision = Precision.IEEE,
+        on_gpu: GpuConfig = PLAIN,
         hire: Callable[[int], Worker] | None = None,
     ) -> None:
         self.level = require_level(minimum_sandbox)
         self._gpus = shared_gpus(*share)
-        if precision is Precision.TF32 and not self._gpus:
+        if on_gpu.precision is Precision.TF32 and not self._gpus:
             raise JudgeError(NEEDS_A_GPU)
         self.candidate_limit_s = candidate_limit_s
         self.batch_limit_s = batch_limit_s
         cores = shared_cores(*share)
         self.workers = workers or default_workers(share=share)
         dealt = dict(zip(cores, cycle(self._gpus or (None,)), strict=False))
-        hire = hire or (lambda core: Worker(core, dealt[core], precision))
+        hire = hire or (lambda core: Worker(core, dealt[core], on_gpu))
         self._pool = Pool([cores[number % len(cores)] for number in range(self.workers)], hire)
         self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="judge")
 

@@ -20,8 +20,7 @@ from kernelwright.envs.stats import signed_rank_interval
 class Verdict(StrEnum):
     """The outcome of judging a candidate: exactly one of these values.
 
-    `UNJUDGED` says that *we* broke. It earns no reward (None, never 0), leaves its group, is
-    retried, and is counted.
+    `UNJUDGED`: *we* broke. It earns no reward (None, never 0), leaves its group, and is retried.
     """
 
     CORRECT = "correct"
@@ -53,10 +52,11 @@ class Trust(StrEnum):
 
 
 class Baseline(StrEnum):
-    """The baseline of a speedup: the PyTorch module as it is, or compiled by torch.compile."""
+    """The baseline of a speedup: the PyTorch module as it is, or by torch.compile, in two modes."""
 
     EAGER = "eager"
     COMPILE = "compile"
+    MAX_AUTOTUNE = "max-autotune"
 
 
 class Precision(StrEnum):

@@ -31,7 +31,7 @@ from scripts.on_gpu_pack import (
     upload,
 )
 
-SECONDS = {"a": 325, "b": 430}
+SECONDS = {"a": 325, "b": 480}
 COMMAND = 'umask 022; python3 scripts/on_gpu.py --out "$OUT" --call {call} --seconds {seconds}'
 COMMAND_LETTERS, REPLY_LETTERS = 2_000, 12_000
 ALONE = """

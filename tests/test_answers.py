@@ -258,6 +258,10 @@ def test_a_summary_is_printed_as_one_json_object(done: Done) -> None:
         (("--answers", "/no/such", "--suite", "starter"), "no folder /no/such"),
         (("--answers", ".", "--suite", "starter"), "answers are to a suite in KernelBench's"),
         (("m", "--suite", "starter", "--write-only", "--ray", "auto"), "--write-only judges no"),
+        (
+            ("m", "--suite", "starter", "--ray", "auto", "--baseline", "max-autotune"),
+            "'max-autotune' is measured on this machine, and --ray has kernels timed on others",
+        ),
     ],
 )
 def test_wrong_use_is_one_line(words: tuple[str, ...], says: str) -> None:

@@ -143,6 +143,24 @@ def test_what_torch_compile_refuses_or_gets_wrong_is_no_baseline(
 
 
 @pytest.mark.slow
+def test_a_module_is_tuned_where_it_is_compiled_if_that_is_asked_for() -> None:
+    """On a core that is in a sandbox. This one is refused there unless it is tuned."""
+    told = 'TUNED = os.environ.get("TORCHINDUCTOR_MAX_AUTOTUNE") == "1"'
+    lines = (
+        "if torch.compiler.is_compiling() and not TUNED:\n            return x @ torch.zeros(3, 5)"
+    )
+    product = with_forward("product", f"{lines}\n        x = x @ (x.T @ x)")
+    product = replace(product, code=f"import os\n{told}\n{product.code}")
+    cache_file(product, mode=Baseline.MAX_AUTOTUNE).unlink(missing_ok=True)
+    plain, tuned = (
+        compiled_baselines([product], "cpp", mode=mode)[0]
+        for mode in (Baseline.COMPILE, Baseline.MAX_AUTOTUNE)
+    )
+    assert "fake tensor" in str(plain.reason)
+    assert tuned.reason in (None, compile_baseline.NO_SPEED), "a busy machine may hide its speed"
+
+
+@pytest.mark.slow
 def test_a_module_too_quick_for_the_clock_is_no_baseline() -> None:
     code = CODE.replace("torch.relu(x * self.scale)", "x * self.scale")
     tiny = replace(PROBLEM, name="tiny", code=code, cases=(Case(name="timed", sizes=(("N", 8),)),))
@@ -157,7 +175,9 @@ def test_a_measurement_that_is_stopped_leaves_no_process() -> None:
     stop, found = threading.Event(), list[CompiledBaseline]()
     core = min(os.sched_getaffinity(0))
     thread = threading.Thread(
-        target=lambda: found.append(compile_baseline._ask_process(hangs, Place(core=core), stop))
+        target=lambda: found.append(
+            compile_baseline._ask_process(hangs, Place(core=core), stop, Baseline.COMPILE)
+        )
     )
     thread.start()
     while len(living_below(os.getpid()) - before) < 4:  # it, a sandbox, and the module's process

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +13,9 @@ import pytest
 
 from kernelwright.envs.candidate.baseline import BaselineProcess
 from kernelwright.envs.codec import to_json
-from kernelwright.envs.system.hardware import Gpu
-from kernelwright.envs.types import Case, Problem, Role, Speedup, Trust, Verdict
+from kernelwright.envs.referee.timing import Pace
+from kernelwright.envs.system.hardware import Gpu, gpus
+from kernelwright.envs.types import Baseline, Case, Problem, Role, Speedup, Trust, Verdict
 from kernelwright.envs.workers import compile_baseline
 from kernelwright.envs.workers.compile_baseline import (
     CompiledBaseline,
@@ -134,6 +137,63 @@ def test_a_device_that_does_not_answer_is_no_baseline_and_says_so(
     assert found.reason.startswith("ordinary memory: ")
 
 
+NOTES_ITS_ENVIRONMENT = """
+import json, os, sys
+given = {name: one for name, one in os.environ.items() if name.startswith("TORCH")}
+print(json.dumps({"reason": json.dumps(given, sort_keys=True)}))
+"""
+
+
+def test_a_tuned_baseline_is_compiled_in_inductors_mode_and_kept_apart(
+    with_gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TORCH_LOGS", "+dynamo")
+    monkeypatch.setattr(compile_baseline, "PROGRAM", ("-c", NOTES_ITS_ENVIRONMENT))
+    other = replace(PROBLEM, code=f"{CODE}\n\n")
+    plain, tuned = (
+        compiled_baselines([other], "triton", mode=mode)[0]
+        for mode in (Baseline.COMPILE, Baseline.MAX_AUTOTUNE)
+    )
+    assert (plain.reason, plain.mode) == ("{}", Baseline.COMPILE)
+    assert json.loads(tuned.reason or "") == compile_baseline.TUNED
+    assert tuned.mode is Baseline.MAX_AUTOTUNE
+    files = {cache_file(PROBLEM, with_gpu, mode) for mode in Baseline if mode is not Baseline.EAGER}
+    assert len(files) == 2
+    assert cache_file(PROBLEM, with_gpu) == cache_file(PROBLEM, with_gpu, Baseline.COMPILE)
+
+
+def test_what_a_tuned_baseline_sets_is_inductors_mode_without_graphs() -> None:
+    code = (
+        "import json, torch._inductor as one, torch._inductor.config as config\n"
+        "mode = one.list_mode_options()['max-autotune-no-cudagraphs']\n"
+        "print(json.dumps([mode, {name: getattr(config, name) for name in mode}]))"
+    )
+    words = [sys.executable, "-c", code]
+    environment = {**os.environ, **compile_baseline.TUNED}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    mode, found = json.loads(done.stdout)
+    assert mode == found == dict.fromkeys(mode, True)
+    assert len(mode) == len(compile_baseline.TUNED)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("tuned", [False, True])
+def test_on_a_gpu_torch_compile_is_timed_there_in_both_modes(
+    tuned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not gpus():
+        pytest.skip("needs a CUDA device")
+    for name, value in compile_baseline.TUNED.items() if tuned else ():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(compile_baseline, "PACE", Pace(budget_s=0.5))
+    rows = replace(PROBLEM, code=CODE.replace("torch.relu(torch.sin(x))", "torch.softmax(x, 1)"))
+    found = compile_baseline.measure(rows, Place(core=HERE, gpu=gpus()[0]))
+    assert found.reason is None
+    assert found.timing
+    assert found.environment == gpus()[0].environment
+    assert 0.1 < found.timing.speedup.median < 100
+
+
 def test_another_card_or_driver_is_measured_anew() -> None:
     others = [replace(OTHER, name="A100"), replace(OTHER, driver="580.2"), None]
     assert cache_file(PROBLEM, replace(OTHER, uuid="GPU-2")) == cache_file(PROBLEM, OTHER)
@@ -190,6 +250,28 @@ def test_a_report_leaves_out_what_was_timed_elsewhere_and_says_how_much(tmp_path
     assert (against["n"], against["elsewhere"]) == (1, 1)
     assert against["geomean_speedup"] == pytest.approx(0.5)
     assert summary["compile"]["environments"] == {"p": "a card"}
-    assert compile_line(against, {}).endswith("1 samples left out: timed elsewhere")
+    line = compile_line(against, summary["compile"])
+    assert line.startswith("against torch.compile · ")
+    assert line.endswith("1 samples left out: timed elsewhere")
     assert "without 1 timed elsewhere" in write_report(tmp_path).read_text()
     assert [beside_compile(summary)(one) is None for one in rows] == [False, True]
+
+
+def test_a_summary_says_in_which_mode_its_baseline_was_compiled(tmp_path: Path) -> None:
+    (tmp_path / "records.jsonl").write_text(to_json(record("eval", evaluation=ON_GPU)) + "\n")
+    facts = RunFacts(
+        model="m", dialect="cuda", target="t", suite="s", date="d", seconds={}, categories={}
+    )
+    for mode, named in (
+        ("compile", "torch.compile"),
+        ("max-autotune", "torch.compile (max-autotune)"),
+    ):
+        compiled = CompiledBaseline(
+            timing=timing(4000, 1000), compile_s=1.0, environment="a card", mode=Baseline(mode)
+        )
+        write_baselines(tmp_path, [Known(problem="p", problem_key="k", compiled=compiled)])
+        summary = json.loads(write_summary(tmp_path, facts).read_text())
+        assert summary["compile"]["mode"] == mode
+        against = summary["held_out"]["measured"]["against_compile"]
+        assert compile_line(against, summary["compile"]).startswith(f"against {named} · ")
+        assert f">{named} itself is " in write_report(tmp_path).read_text()

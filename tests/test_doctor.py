@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.machine import facts
+from kernelwright.envs.system import tools
+from kernelwright.machine import doctor, facts
 from kernelwright.machine.doctor import Check, against, can_judge, vector_functions
 from kernelwright.machine.facts import install_command
+from tests import ptx_device
 from tests.command import kernelwright
+from tests.fake_tools import write_sanitizer
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = Path(__file__).with_name("fixtures") / "recipes"
@@ -26,6 +29,21 @@ def test_doctor_tells_the_judge_from_the_rest() -> None:
     assert not told["sandbox"]["ok"] or told["inline, triton"]["ok"]
     broken = any(one["judging"] and one["ok"] is False for one in told.values())
     assert done.returncode == int(broken)
+
+
+def test_beside_a_gpu_the_tools_that_look_on_are_found_or_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [one.name for one in doctor._gpus()] == ["GPU"], "without one they have no use"
+    write_sanitizer(tmp_path)
+    monkeypatch.setattr(doctor, "visible_gpus", lambda: [ptx_device.without_driver()])
+    monkeypatch.setattr(tools, "TOOLKIT", tmp_path)
+    monkeypatch.setattr(doctor, "nvcc_path", lambda: None)
+    monkeypatch.setenv("PATH", str(tmp_path / "none"))
+    told = {one.name: one for one in doctor._gpus()}
+    assert told["compute-sanitizer"].found == str(tmp_path / "compute-sanitizer")
+    assert told["ncu"].found == "missing (judge --profile)"
+    assert can_judge(list(told.values()))
 
 
 def test_an_old_c_library_is_told_to_lack_what_examples_call() -> None:

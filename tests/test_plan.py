@@ -60,14 +60,17 @@ PLANS = st.builds(
 )
 
 
-@given(PLANS)
-def test_a_plan_raises_or_addresses_only_its_own_regions(plan: Plan) -> None:
+@given(PLANS, st.booleans())
+def test_a_plan_raises_or_addresses_only_its_own_regions(plan: Plan, bare: bool) -> None:
     try:
-        told = replay_message(plan, SPEC, {})
+        told = replay_message(plan, SPEC, {}, bare=bare)
     except ValueError:
         return
     sizes = {**told["regions"], **told["buffers"]}
-    assert set(sizes) == {INPUTS, "out0", "out1", *plan.buffers}
+    inputs = {one.name for one in SPEC.inputs} if bare else {INPUTS}
+    assert set(sizes) == inputs | {"out0", "out1", *plan.buffers}
+    assert {region: size for region, _, size in told["inputs"]}.items() <= sizes.items()
+    assert {region for region, *_ in told["inputs"]} == inputs
     for region, at, used_bytes in used(told):
         assert 0 <= at <= at + used_bytes <= sizes[region]
     ends = [place + size for *_, size, place in told["later"]["results"]]

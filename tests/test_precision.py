@@ -37,6 +37,7 @@ from kernelwright.envs.types import (
     Target,
     Verdict,
 )
+from kernelwright.envs.workers.gpu_config import GpuConfig
 from kernelwright.envs.workers.pool import JudgeError, Worker
 from kernelwright.rl.recipe.schema import JudgeSection, Recipe
 from kernelwright.run.processes import judge_of
@@ -46,6 +47,7 @@ from tests.test_device import built
 pytestmark = pytest.mark.sandbox
 
 DIALECTS = Path(__file__).parents[1] / "data" / "answers" / "dialects"
+TF32 = GpuConfig(precision=Precision.TF32)
 FLAGS = (
     "backends.cuda.matmul.fp32_precision",
     "backends.cudnn.conv.fp32_precision",
@@ -292,7 +294,7 @@ def test_on_a_cpu_beside_a_device_tf32_is_not_allowed(evaluators: list[Evaluator
 
 def test_without_a_gpu_tf32_is_refused() -> None:
     with pytest.raises(JudgeError, match="there is none here"):
-        Judge(1, precision=Precision.TF32)
+        Judge(1, on_gpu=TF32)
 
 
 def test_a_recipes_precision_reaches_the_judge() -> None:
@@ -309,7 +311,7 @@ def test_the_judges_precision_reaches_its_workers_with_their_gpu(
     monkeypatch.setattr(Worker, "PROGRAM", ("-c", program))
     device = ptx_device.without_driver()
     monkeypatch.setattr("kernelwright.envs.judge.shared_gpus", lambda *_: (device,))
-    with Judge(1, precision=Precision.TF32) as judge:
+    with Judge(1, on_gpu=TF32) as judge:
         (worker,) = judge._pool._hired
         worker.process.wait(60)
     assert noted.read_text(encoding="utf-8").split() == [device.uuid, "tf32"]
@@ -331,7 +333,8 @@ def test_commands_refuse_tf32_in_one_line_where_nothing_runs_on_a_gpu(tmp_path: 
         assert why in line
 
 
-def test_a_compiled_baseline_is_not_held_against_tf32() -> None:
+@pytest.mark.parametrize("mode", ["compile", "max-autotune"])
+def test_a_compiled_baseline_is_not_held_against_tf32(mode: str) -> None:
     judge = {"precision": "tf32"}
-    with pytest.raises(ValidationError, match="measured with IEEE float32"):
-        Recipe.model_validate({"name": "r", "judge": judge, "eval": {"baseline": "compile"}})
+    with pytest.raises(ValidationError, match=f"'{mode}' is measured with IEEE float32"):
+        Recipe.model_validate({"name": "r", "judge": judge, "eval": {"baseline": mode}})

@@ -245,10 +245,11 @@ def test_a_value_that_fits_no_kind_is_told_by_its_key_alone() -> None:
 
 
 def test_a_compiled_baseline_is_measured_where_kernels_are_or_refused() -> None:
-    words = ["eval.baseline=compile"]
-    assert resolve(FIXTURES / "base.yaml", words).recipe.eval.baseline == "compile"
-    (line,) = mistakes(FIXTURES / "base.yaml", *words, "judge.ray_address=auto")
-    assert ": eval: baseline 'compile' is measured on this machine" in line
+    for mode in ("compile", "max-autotune"):
+        words = [f"eval.baseline={mode}"]
+        assert resolve(FIXTURES / "base.yaml", words).recipe.eval.baseline == mode
+        (line,) = mistakes(FIXTURES / "base.yaml", *words, "judge.ray_address=auto")
+        assert f": eval: baseline '{mode}' is measured on this machine" in line
 
 
 def test_contrastive_prompts_need_speeds_to_show() -> None:

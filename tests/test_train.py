@@ -114,16 +114,16 @@ def weights_of(run: Path, stage: str = "grpo") -> dict[str, bytes]:
     return {name: tensor.numpy().tobytes() for name, tensor in loaded.items()}
 
 
-@pytest.mark.parametrize("baseline", ["eager", "compile"])
+@pytest.mark.parametrize("baseline", ["eager", "compile", "max-autotune"])
 def test_compiled_baselines_are_a_stage_of_their_own_where_the_recipe_asks(
     baseline: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[Path, int]] = []
+    asked: list[tuple[Path, int, str]] = []
     monkeypatch.setattr(Run, "ask", lambda *_: None)
     monkeypatch.setattr(
         kernelwright.run.train,
         "keep_baselines",
-        lambda folder, problems, dialect, advance: asked.append((folder, len(problems))),
+        lambda folder, problems, _, __, mode: asked.append((folder, len(problems), mode)),
     )
     section = {"baseline": baseline, "problems": 2}
     recipe = Recipe.model_validate(
@@ -135,7 +135,7 @@ def test_compiled_baselines_are_a_stage_of_their_own_where_the_recipe_asks(
     run = Run(recipe, folder, judge, Process(rank=0, world=1), lambda: None, resume=False)
     run.all_stages()
     run.all_stages()
-    assert asked == [(tmp_path, 2)] * (baseline == "compile")
+    assert asked == [(tmp_path, 2, baseline)] * (baseline != "eager")
     assert list(folder.seconds()) == ["eval_before", "baselines"][: 1 + len(asked)]
 
 

@@ -12,8 +12,9 @@ from kernelwright.envs.abi import CaseSpec, UnsupportedDtypeError, smallest
 from kernelwright.envs.candidate.baseline import BaselineProcess
 from kernelwright.envs.candidate.clock import Clock
 from kernelwright.envs.candidate.process import SandboxedCandidate
-from kernelwright.envs.candidate.session import Session
+from kernelwright.envs.candidate.session import Session, WrongOutputError
 from kernelwright.envs.candidate.tuning import Limits, tuned
+from kernelwright.envs.candidate.watched import Watched, looked_at
 from kernelwright.envs.device.client import GpuCandidate
 from kernelwright.envs.device.memory import DeviceFullError, MemoryWait
 from kernelwright.envs.device.messages import Messages
@@ -37,6 +38,7 @@ from kernelwright.envs.sandbox.patience import look_again, patience
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.system.locks import exclusive
+from kernelwright.envs.system.tools import Tool
 from kernelwright.envs.types import (
     Candidate,
     Evaluation,
@@ -59,10 +61,6 @@ class JudgingConfig:
     """Of all of a candidate's processes together: a slow start or slow rounds add up."""
 
 
-QUICK_S = 2.0
-"""A candidate whose checked rounds took no longer is timed warm: a new process's first calls ask
-for memory and find no code in the caches, and for a slower one that is nothing."""
-
 EMULATED_TAKES = 4
 """Factor on a round's time limit where device code is translated."""
 
@@ -78,10 +76,6 @@ TF32 = "tf32"
 AnyCandidate = SandboxedCandidate | GpuCandidate
 
 
-class WrongOutputError(Exception):
-    """An output that was compared and is not right. A fact about the candidate."""
-
-
 def no_peaks(gpu: Gpu) -> Target:
     """Of a GPU that nobody has measured."""
     return Target(name=gpu.environment)
@@ -91,7 +85,8 @@ class Evaluator:
     """Judges candidates one after another, with one reference process. Not thread-safe.
 
     With a GPU, dialects that launch kernels are replayed on it: in this precision, and with the
-    peaks that `device_target` measures there, which is called while nobody else uses the GPU.
+    peaks that `device_target` measures there, while nobody else uses it. `tools` look at what is
+    timed.
     """
 
     def __init__(
@@ -101,12 +96,13 @@ class Evaluator:
         gpu: Gpu | None = None,
         precision: Precision = Precision.IEEE,
         device_target: Callable[[Gpu], Target] = no_peaks,
+        tools: Sequence[Tool] = (),
     ) -> None:
         look_again()
         self.config = config
         self.target = target
         self.gpu = gpu
-        self.precision = precision
+        self.precision, self.tools = precision, tools
         self.reference = BaselineProcess(gpu)
         self.sandboxes = Sandboxes()
         self.memory = MemoryWait()
@@ -169,7 +165,16 @@ class Evaluator:
             evaluation = replace(
                 evaluation, verdict=Verdict.CHEATED, reason="idle_kernel", timing=None
             )
-        return replace(evaluation, facts=(*built.facts, *evaluation.facts))
+        evaluation = replace(evaluation, facts=(*built.facts, *evaluation.facts))
+        return self._looked_at(evaluation, loaded, built, seed) if timed else evaluation
+
+    def _looked_at(self, found: Evaluation, loaded: Loaded, built: Built, seed: int) -> Evaluation:
+        """The same with what tools say of it on the GPU, where there are any to ask."""
+        if self.gpu is None or not self.tools:
+            return found
+        known, draws = self._again(loaded, self.precision), self._draws(seed)
+        answer = Watched(built.on_device, known, draws, self.gpu, self.sandboxes)
+        return looked_at(found, answer, self.tools)
 
     def _seen_here(self, key: str, loaded: Loaded, built: Built, seed: int) -> Evaluation | None:
         """The verdict on what a CPU sees and a GPU would let pass, in the smallest case of an
@@ -215,8 +220,7 @@ class Evaluator:
         self, key: str, loaded: Loaded, built: Built, seed: int, timed: bool, only: int | None
     ) -> Evaluation:
         gpu = self.gpu if built.on_device else None
-        known = self._load(loaded.problem, self.precision if gpu else Precision.IEEE)
-        loaded = known if loaded.views else known.contiguous()
+        loaded = self._again(loaded, self.precision if gpu else Precision.IEEE)
         session = Session(key, loaded, built, self._draws(seed), [], built.log)
         session.only = only
         if built.on_device and gpu:
@@ -243,6 +247,11 @@ class Evaluator:
             known = self.loaded = self.reference.load(problem, precision)
         return known
 
+    def _again(self, loaded: Loaded, precision: Precision) -> Loaded:
+        """The same problem in this precision: another may have been loaded meanwhile."""
+        known = self._load(loaded.problem, precision)
+        return known if loaded.views else known.contiguous()
+
     def _draws(self, seed: int) -> Draws:
         if self.draws.seed != seed:
             self.draws.close()
@@ -253,7 +262,7 @@ class Evaluator:
         try:
             resolving = self.clock.look(session) if timed else None
             self._play(session, lambda player: self._check(session, player))
-            session.warm = session.device is None and session.spent_s < QUICK_S
+            session.warm = session.is_quick
             if resolving is None:
                 return session.decided(Verdict.CORRECT, "ok")
             return self.clock.time(session, resolving, self._timed_rounds)

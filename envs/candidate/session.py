@@ -16,6 +16,14 @@ from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.system.locks import Held
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Trust, Verdict, content_hash
 
+QUICK_S = 2.0
+"""A candidate whose checked rounds took no longer is timed warm: a new process's first calls ask
+for memory and find no code in the caches, and for a slower one that is nothing."""
+
+
+class WrongOutputError(Exception):
+    """An output that was compared and is not right. A fact about the candidate."""
+
 
 @dataclass(slots=True)
 class Session:
@@ -52,6 +60,11 @@ class Session:
     def now_s(self) -> float:
         """A clock that stands still while a lent GPU is waited for."""
         return time.monotonic() - (self.lock.waited_s if self.lock else 0.0)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether it runs on a core, and what it has played so far took little time."""
+        return self.device is None and self.spent_s < QUICK_S
 
     @property
     def cases(self) -> Sequence[int]:

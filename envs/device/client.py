@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.device.memory import DeviceFullError
@@ -27,12 +27,15 @@ PROGRAM = ("-m", "kernelwright.envs.device.process")
 
 
 class GpuCandidate(RoundPeer):
-    """An answer's launches in a process of ours (envs/device/process.py)."""
+    """An answer's launches in a process of ours (envs/device/process.py).
+
+    `tool` is the command of a program that starts this process and looks on.
+    """
 
     reports_ns = True
     is_ours = True
 
-    def __init__(self, messages: Messages, round_limit_s: float) -> None:
+    def __init__(self, messages: Messages, round_limit_s: float, tool: Sequence[str] = ()) -> None:
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         super().__init__(mine, round_limit_s)
         self.messages, self.gpu = messages, messages.gpu
@@ -43,14 +46,15 @@ class GpuCandidate(RoundPeer):
         """Called when the device has just ended one."""
         self.said = ""
         self.log_file = tempfile.TemporaryFile()  # noqa: SIM115  closed by `close`
+        here = {"CUDA_VISIBLE_DEVICES": self.gpu.uuid}
+        here |= {"LC_ALL": "C"} if tool else {}  # numbers in its report have a point
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", *PROGRAM, str(theirs.fileno()), self.gpu.library],
-                stdin=subprocess.DEVNULL,
+                [*tool, sys.executable, "-P", *PROGRAM, self.gpu.library],
+                stdin=theirs.fileno(),  # whatever lies between, a child of a child has it too
                 stdout=self.log_file,
                 stderr=self.log_file,
-                pass_fds=[theirs.fileno()],
-                env={**os.environ, "CUDA_VISIBLE_DEVICES": self.gpu.uuid},
+                env={**os.environ, **here},
             )
 
     def ready(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kernelwright.envs.abi import CaseSpec
@@ -22,10 +22,17 @@ INPUTS = "inputs"
 
 
 class Messages:
-    """Those of one answer on one GPU; each is made once. Not thread-safe."""
+    """Those of one answer on one GPU; each is made once. Not thread-safe.
 
-    def __init__(self, on_device: GpuReplay, gpu: Gpu, sandboxes: Sandboxes) -> None:
+    `bare`: for a sanitizer, each input in a region of its own, and nothing around or in a region
+    but what the answer puts there.
+    """
+
+    def __init__(
+        self, on_device: GpuReplay, gpu: Gpu, sandboxes: Sandboxes, *, bare: bool = False
+    ) -> None:
         self.on_device, self.gpu, self.sandboxes = on_device, gpu, sandboxes
+        self.bare = bare
         self.known: dict[CaseSpec, bytes | Evaluation] = {}
         self.binaries: dict[tuple[str, str], bytes] = {}
         """Target and PTX of a kernel → what it was assembled to."""
@@ -59,8 +66,8 @@ class Messages:
             plan = as_launches(plan)
             codes = {one.code for one in plan.all_launches}
             codes |= {one.code for one in plan.variables.values()}
-            message = replay_message(plan, spec, {code: self._binary(plan, code) for code in codes})
-            return json.dumps(message).encode()
+            binaries = {code: self._binary(plan, code) for code in codes}
+            return json.dumps(replay_message(plan, spec, binaries, bare=self.bare)).encode()
         except NoCodeError as error:
             return _failed(Verdict.BUILD_FAILED, "no_code", str(error))
         except (LookupError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
@@ -79,21 +86,40 @@ def _failed(verdict: Verdict, reason: str, log: str) -> Evaluation:
     return Evaluation(verdict=verdict, reason=reason, log=log)
 
 
-def replay_message(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dict[str, Any]:
+Region = tuple[str, int, int]
+"""A region's name, an offset, bytes."""
+
+
+def _placed(spec: CaseSpec, bare: bool) -> tuple[list[Region], dict[str, Region]]:
+    """(regions for inputs, and their places in a round's file; input → its place in a region)."""
+    starts, size_bytes = input_places(spec)
+    known = list(zip(spec.inputs, starts, strict=True))
+    if bare:
+        apart = {one.name: (one.name, 0, one.size_bytes) for one in spec.inputs}
+        return [(one.name, start, one.size_bytes) for one, start in known], apart
+    together = {one.name: (INPUTS, start, one.size_bytes) for one, start in known}
+    return [(INPUTS, 0, size_bytes)], together
+
+
+def _encoded(contents: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: base64.b64encode(content).decode() for name, content in contents.items()}
+
+
+def replay_message(
+    plan: Plan, spec: CaseSpec, modules: dict[str, bytes], *, bare: bool = False
+) -> dict[str, Any]:
     """The plan as the process that runs it is told: tensors are places in regions of its memory.
 
     Raises ValueError where a place lies outside its tensor.
     """
-    starts, size_bytes = input_places(spec)
-    own = {INPUTS: size_bytes, **{one.name: one.size_bytes for one in spec.outputs}}
-    if INPUTS in plan.buffers:
+    given, placed = _placed(spec, bare)
+    own = {region: size for region, _, size in given}
+    own |= {one.name: one.size_bytes for one in spec.outputs}
+    if own.keys() & plan.buffers.keys():
         raise ValueError("a buffer has the name of a tensor")
     sizes_of(plan, spec)
     regions = own | plan.buffers | {name: one.bytes for name, one in plan.variables.items()}
-    inside = {name: (name, 0, size) for name, size in regions.items()} | {
-        one.name: (INPUTS, start, one.size_bytes)
-        for one, start in zip(spec.inputs, starts, strict=True)
-    }
+    inside = {name: (name, 0, size) for name, size in regions.items()} | placed
 
     def address(place: Place) -> list[Any]:
         region, start, _ = inside[place.tensor]
@@ -125,15 +151,15 @@ def replay_message(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dic
         return {"steps": [step(one) for one in steps if not is_empty(one)], "results": results}
 
     kept = plan.contents()
-    contents = {name: base64.b64encode(content).decode() for name, content in kept.items()}
-    binaries = {code: base64.b64encode(binary).decode() for code, binary in modules.items()}
     return {
+        "bare": bare,
+        "inputs": given,
         "regions": own,
         "buffers": plan.buffers,
-        "contents": contents,
+        "contents": _encoded(kept),
         "kept": [*plan.kept, *kept],
         "variables": {name: [one.code, one.symbol] for name, one in plan.variables.items()},
-        "modules": binaries,
+        "modules": _encoded(modules),
         "first": plan.first and call(plan.first.steps, plan.first.outputs),
         "watched": [[address(one.at), address(one.copied), one.bytes] for one in plan.results],
         "later": call(plan.steps, plan.outputs),

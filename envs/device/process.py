@@ -7,7 +7,9 @@ It speaks the protocol of candidates ('P' says what to run, 'G' runs it once) an
 long the device took, in nanoseconds. 'E' is answered with how long a step without work takes it,
 'T' asks for rounds by CUDA graphs, or not, and is answered with whether they are.
 
-    python -m kernelwright.envs.device.process SOCKET_FD LIBRARY
+    python -m kernelwright.envs.device.process LIBRARY
+
+The socket of the referee is its standard input.
 """
 
 from __future__ import annotations
@@ -96,9 +98,14 @@ class Replayer:
         self.contents: dict[str, bytes] = {}
         """What is in a buffer before the first round."""
         self.kept: set[str] = set()
+        """Where a round finds what the one before has left."""
+        self.bare = False
+        """Whether regions are without guards and poison, which a sanitizer would take for memory of
+        the answer's, and for set."""
         self.guards: dict[str, bytes] = {}
         """By region, every byte behind it."""
-        """Where a round finds what the one before has left."""
+        self.inputs: list[list[Any]] = []
+        """Regions for inputs: where each of them begins in a round's file, and how long it is."""
         self.first: Called | None = None
         """What is played in place of `later` when it is the first time."""
         self.later = Called()
@@ -119,6 +126,7 @@ class Replayer:
             for code, binary in told["modules"].items()
             if code not in self.modules
         }
+        self.bare, self.inputs = told["bare"], told["inputs"]
         self.code_bytes += sum(map(loaded_bytes, new.values()))
         self._refuse_too_large(told)
         self.regions = self._allocated(told["regions"]) | self._allocated(told["buffers"])
@@ -153,17 +161,19 @@ class Replayer:
 
     def _allocated(self, sizes: dict[str, int]) -> dict[str, tuple[int, int]]:
         return {
-            name: (self.driver.allocate(size + GUARD_BYTES), size) for name, size in sizes.items()
+            name: (self.driver.allocate(size + GUARD_BYTES * (not self.bare)), size)
+            for name, size in sizes.items()
         }
 
     def round(self, inputs: Mapped, outputs: Mapped) -> int:
         """Device time of one run in nanoseconds; its results are in `outputs`."""
+        given = {name: _part(inputs, start, size) for name, start, size in self.inputs}
         for name in self.regions.keys() - self.kept:
-            self._reset(name, inputs if name == "inputs" else self.contents.get(name))
+            self._reset(name, given.get(name, self.contents.get(name)))
         called, self.first = self.first or self.later, None
         graph = self.graph if called is self.later else None
         duration_ns = self._marked_ns([graph.launch] if graph else called.run)
-        self._look_at_guards(inputs)
+        self._look_at_guards(given)
         for name, offset, size, place in called.results:
             there = _reader(self.driver.download, self.regions[name][0] + offset)
             # By way of memory of our own: a driver that held a page of the file would keep the
@@ -224,21 +234,22 @@ class Replayer:
     def _reset(self, name: str, content: bytes | Mapped | None) -> None:
         """A region has this in it, or poison; behind it lies one of GUARDS."""
         at, size = self.regions[name]
-        self.guards[name] = bytes([secrets.choice(GUARDS)])
-        self.driver.fill(at, bytes([POISON]), size + GUARD_BYTES)
-        self.driver.fill(at + size, self.guards[name], GUARD_BYTES)
+        if not self.bare:
+            self.guards[name] = bytes([secrets.choice(GUARDS)])
+            self.driver.fill(at, bytes([POISON]), size + GUARD_BYTES)
+            self.driver.fill(at + size, self.guards[name], GUARD_BYTES)
         if content is not None:
             self.driver.wait()  # the upload is not in our stream, and could overtake the poison
             self.driver.upload(content, at, size)
 
-    def _look_at_guards(self, given: Mapped) -> None:
-        for name, (at, size) in self.regions.items():
+    def _look_at_guards(self, given: dict[str, Mapped]) -> None:
+        for name, (at, size) in () if self.bare else self.regions.items():
             if self.driver.download(at + size, GUARD_BYTES) != self.guards[name] * GUARD_BYTES:
                 leave(OUT_OF_BOUNDS, f"something was written behind {name}")
-        at, size = self.regions["inputs"]
-        here = _reader(ctypes.string_at, ctypes.addressof(given))
-        if not _same(size, _reader(self.driver.download, at), here):
-            leave(INPUTS_CHANGED, "an input was written")
+        for name, content in given.items():
+            there = _reader(self.driver.download, self.regions[name][0])
+            if not _same(len(content), there, _reader(ctypes.string_at, ctypes.addressof(content))):
+                leave(INPUTS_CHANGED, "an input was written")
 
     def _step(self, told: dict[str, Any]) -> Callable[[], None]:
         driver = self.driver
@@ -274,6 +285,11 @@ class Replayer:
 def _size_bytes(sizes: dict[str, int]) -> int:
     """Of regions with their guards, as the driver takes memory for them."""
     return sum(taken_bytes(size + GUARD_BYTES) for size in sizes.values())
+
+
+def _part(whole: Mapped, start: int, size_bytes: int) -> Mapped:
+    """Some bytes of a file, where they are."""
+    return (ctypes.c_char * size_bytes).from_buffer(whole, start)
 
 
 def _reader(read: Callable[[int, int], bytes], at: int) -> Reader:
@@ -347,9 +363,9 @@ def leave(code: int, why: str) -> NoReturn:
 
 
 def main() -> None:
-    channel = socket.socket(fileno=int(sys.argv[1]))
+    channel = socket.socket(fileno=sys.stdin.fileno())
     try:
-        replayer = Replayer(Driver(sys.argv[2]))
+        replayer = Replayer(Driver(sys.argv[1]))
     except (DriverError, OSError) as error:
         full = isinstance(error, DriverError) and error.name == CUDA_OUT_OF_MEMORY
         leave(DEVICE_FULL if full else DEVICE_LOST, str(error))

@@ -1,4 +1,5 @@
-"""What a model is told of the kernel that it wrote: the speed of a right one, the fault of another.
+"""What a model is told of the kernel that it wrote: the speed of a right one, with what a GPU
+counted in it where that was asked for, and the fault of another.
 
 Later turns of methods and environments say it in the same words as repairs, which SFT trains on
 (docs/data.md).
@@ -6,6 +7,7 @@ Later turns of methods and environments say it in the same words as repairs, whi
 
 from __future__ import annotations
 
+from kernelwright.envs.referee.profile import profiled
 from kernelwright.envs.referee.reasons import verdict_and_fault
 from kernelwright.envs.types import Evaluation, Timing, Verdict
 
@@ -28,7 +30,8 @@ def _told(evaluation: Evaluation) -> tuple[str, str]:
         return "The kernel could not be judged, which is not its fault.", AGAIN
     if evaluation.verdict is Verdict.CORRECT:
         speed = _speed(evaluation.timing) if evaluation.timing else ""
-        return f"This kernel is right{speed}.", FASTER
+        told = [f"This kernel is right{speed}.", profiled(evaluation.facts)]
+        return "\n".join(filter(None, told)), FASTER
     return NOT_RIGHT + verdict_and_fault(evaluation), MEND
 
 

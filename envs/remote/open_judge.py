@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelwright.envs.judge import BatchJudge, Judge
 from kernelwright.envs.remote.ray_judge import RayJudge
-from kernelwright.envs.types import Precision
+from kernelwright.envs.workers.gpu_config import PLAIN, GpuConfig
 
 Share = tuple[int, int]
 """Which process, of how many that judge at the same time."""
@@ -18,7 +18,7 @@ def open_judge(
     batch_limit_s: float | None = None,
     here: Share = (0, 1),
     everywhere: Share = (0, 1),
-    precision: Precision = Precision.IEEE,
+    on_gpu: GpuConfig = PLAIN,
 ) -> BatchJudge:
     """A judge, to be used as a context manager; with `ray_address` all nodes of that Ray cluster.
 
@@ -31,7 +31,7 @@ def open_judge(
             minimum_sandbox,
             batch_limit_s=batch_limit_s,
             share=here,
-            precision=precision,
+            on_gpu=on_gpu,
         )
     return RayJudge(
         ray_address,
@@ -39,5 +39,5 @@ def open_judge(
         minimum_sandbox,
         batch_limit_s=batch_limit_s,
         share=everywhere,
-        precision=precision,
+        on_gpu=on_gpu,
     )

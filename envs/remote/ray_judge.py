@@ -25,7 +25,8 @@ from kernelwright.envs.codec import from_plain, to_plain
 from kernelwright.envs.judge import CANDIDATE_LIMIT_S, TRIES, BatchJudge, unjudged
 from kernelwright.envs.remote.ray_nodes import LOOK_S, Fleet, Node, last_line
 from kernelwright.envs.sandbox.levels import LEVELS
-from kernelwright.envs.types import Candidate, Evaluation, Precision, Problem
+from kernelwright.envs.types import Candidate, Evaluation, Problem
+from kernelwright.envs.workers.gpu_config import PLAIN, GpuConfig
 from kernelwright.envs.workers.health import fresh_seed
 from kernelwright.envs.workers.pool import JudgeError, uses_gpu
 
@@ -115,7 +116,7 @@ class RayJudge(BatchJudge):
         candidate_limit_s: float = CANDIDATE_LIMIT_S,
         batch_limit_s: float | None = None,
         share: tuple[int, int] = (0, 1),
-        precision: Precision = Precision.IEEE,
+        on_gpu: GpuConfig = PLAIN,
     ) -> None:
         import ray
 
@@ -129,7 +130,7 @@ class RayJudge(BatchJudge):
             "workers": workers,
             "minimum_sandbox": minimum_sandbox,
             "candidate_limit_s": candidate_limit_s,
-            "precision": precision,
+            "on_gpu": on_gpu,
         }
         self._fleet = Fleet(ray, settings, share)
         self._fleet.meet()

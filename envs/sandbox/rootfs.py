@@ -44,7 +44,9 @@ OPERATORS = "/operators.so"
 GUEST = Path(__file__).parents[1] / "guest"
 _START = "import sys; sys.path[:0] = {searched}; from kernelwright.envs.guest.main import main; "
 _START += "main(sys.argv[1], int(sys.argv[2]))"
-FROM_OUTSIDE = ("CXX", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA")
+TUNING = ("TORCHINDUCTOR_MAX_AUTOTUNE", "TORCHINDUCTOR_COORDINATE_DESCENT_TUNING")
+"""Set to 1, torch.compile is in its mode `max-autotune-no-cudagraphs`."""
+FROM_OUTSIDE = ("CXX", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", *TUNING)
 """Of this process's environment, what decides how fast a problem's module is."""
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 """Of it the C library reads two files as a process starts: without them heaps have small pages

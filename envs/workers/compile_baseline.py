@@ -40,13 +40,14 @@ from kernelwright.envs.reference.client import (
     ReferenceGoneError,
 )
 from kernelwright.envs.reference.draws import Draws
+from kernelwright.envs.sandbox.rootfs import TUNING
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.sandbox.toolchain import compiler_path, toolchain_fingerprint
 from kernelwright.envs.sandbox.zygote import SandboxLostError
 from kernelwright.envs.system.hardware import DeviceLostError, Gpu, gpus
 from kernelwright.envs.system.locks import exclusive
 from kernelwright.envs.system.paths import cache_folder, own_environment, write_whole
-from kernelwright.envs.types import Dialect, Problem, Timing, content_hash
+from kernelwright.envs.types import Baseline, Dialect, Problem, Timing, content_hash
 from kernelwright.envs.workers.health import fresh_seed
 from kernelwright.envs.workers.pool import shared_cores, uses_gpu
 
@@ -63,6 +64,9 @@ PROCESSES_PER_GPU = 2
 """One measures on it, and the next makes its problem ready meanwhile."""
 NO_SPEED = "the module is too quick to be timed, or the machine did not keep still"
 LONGEST_REASON = 300
+TUNED = dict.fromkeys(TUNING, "1")
+"""Environment of a process that compiles with max-autotune, without CUDA graphs: they would copy
+each round's inputs to where a graph reads them, within what is timed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +76,14 @@ class CompiledBaseline:
 
     In `timing` eager PyTorch is the baseline, and the compiled module the candidate. `environment`
     is where they were timed, as an evaluation names it; older files have none, and were timed on a
-    core.
+    core. `mode` is how it was compiled.
     """
 
     timing: Timing | None = None
     compile_s: float | None = None
     reason: str | None = None
     environment: str = ""
+    mode: Baseline = Baseline.COMPILE
 
     def __post_init__(self) -> None:
         if (self.timing is None) != (self.compile_s is None) or bool(self.reason) == bool(
@@ -104,10 +109,13 @@ class Question:
 
 
 def compiled_baselines(
-    problems: Sequence[Problem], dialect: Dialect, on_done: Callable[[], None] | None = None
+    problems: Sequence[Problem],
+    dialect: Dialect,
+    on_done: Callable[[], None] | None = None,
+    mode: Baseline = Baseline.COMPILE,
 ) -> list[CompiledBaseline]:
     """The compiled baseline of each problem, in order, from where candidates in this dialect run;
-    cores, or GPUs, share what was never measured here.
+    cores, or GPUs, share what was never measured here in this mode.
 
     `on_done` is called, from any thread, each time one is known.
     """
@@ -117,11 +125,11 @@ def compiled_baselines(
         free.put(place)
 
     def one(problem: Problem) -> CompiledBaseline:
-        found = _kept(problem, places[0].gpu)
+        found = _kept(problem, places[0].gpu, mode)
         if found is None:
             place = free.get()
             try:
-                found = _measured(problem, place, stop)
+                found = _measured(problem, place, stop, mode)
             finally:
                 free.put(place)
         if on_done:
@@ -149,10 +157,11 @@ def environment_of(gpu: Gpu | None) -> str:
     return gpu.environment if gpu else toolchain_fingerprint()
 
 
-def cache_file(problem: Problem, gpu: Gpu | None = None) -> Path:
+def cache_file(problem: Problem, gpu: Gpu | None = None, mode: Baseline = Baseline.COMPILE) -> Path:
     """Where a problem's baseline is kept: by all that decides it."""
     here = [toolchain_fingerprint(), version("torch"), repr(PACE)]
     here += [gpu.environment, _triton_version(), DEVICE_CLOCK] if gpu else [CLOCK]
+    here += [] if mode is Baseline.COMPILE else [mode]
     return cache_folder() / "baselines" / f"{content_hash(problem.key, *here)}.json"
 
 
@@ -164,25 +173,30 @@ def _triton_version() -> str:
         return ""
 
 
-def _kept(problem: Problem, gpu: Gpu | None) -> CompiledBaseline | None:
+def _kept(problem: Problem, gpu: Gpu | None, mode: Baseline) -> CompiledBaseline | None:
     try:
-        kept = json.loads(cache_file(problem, gpu).read_text("utf-8"))
+        kept = json.loads(cache_file(problem, gpu, mode).read_text("utf-8"))
         # By the file's name it was timed here; an older one does not say so itself.
         return replace(from_plain(CompiledBaseline, kept), environment=environment_of(gpu))
     except (FileNotFoundError, ValueError):  # none, or damaged
         return None
 
 
-def _measured(problem: Problem, place: Place, stop: threading.Event) -> CompiledBaseline:
+def _measured(
+    problem: Problem, place: Place, stop: threading.Event, mode: Baseline
+) -> CompiledBaseline:
     """Measures in a process of its own. Kept only where it was timed: a refusal may pass."""
-    found = _ask_process(problem, place, stop)
+    found = replace(_ask_process(problem, place, stop, mode), mode=mode)
     if found.timing:
-        write_whole(cache_file(problem, place.gpu), to_json(found) + "\n")
+        write_whole(cache_file(problem, place.gpu, mode), to_json(found) + "\n")
     return found
 
 
-def _ask_process(problem: Problem, place: Place, stop: threading.Event) -> CompiledBaseline:
+def _ask_process(
+    problem: Problem, place: Place, stop: threading.Event, mode: Baseline
+) -> CompiledBaseline:
     ours = own_environment(OMP_NUM_THREADS="1", CXX=compiler_path())
+    ours = {name: one for name, one in ours.items() if not name.startswith("TORCH")}
     process = subprocess.Popen(
         [sys.executable, "-P", *PROGRAM, str(place.core)],
         stdin=subprocess.PIPE,
@@ -190,7 +204,7 @@ def _ask_process(problem: Problem, place: Place, stop: threading.Event) -> Compi
         stderr=subprocess.PIPE,
         text=True,
         # TORCH… changes what torch.compile does, or says.
-        env={name: one for name, one in ours.items() if not name.startswith("TORCH")},
+        env=ours | (TUNED if mode is Baseline.MAX_AUTOTUNE else {}),
         process_group=0,  # with the group everything that it started ends too
     )
     asked: str | None = to_json(Question(problem=problem, gpu=place.gpu))

@@ -27,7 +27,8 @@ from kernelwright.envs.sandbox.process_level import remove_places_of
 from kernelwright.envs.system.cores import ONE_THREAD, usable_cores
 from kernelwright.envs.system.hardware import MEMORY_WAIT_S, WORKERS_A_GPU, Gpu, gpus, shared_gpus
 from kernelwright.envs.system.paths import own_environment
-from kernelwright.envs.types import Candidate, Dialect, Evaluation, Precision, Problem
+from kernelwright.envs.types import Candidate, Dialect, Evaluation, Problem
+from kernelwright.envs.workers.gpu_config import PLAIN, GpuConfig
 from kernelwright.envs.workers.health import PROBLEM, fresh_seed, known_jobs
 
 ANSWER_LIMIT_BYTES = 16 << 20
@@ -75,14 +76,12 @@ class Worker:
     SILENCE_LIMIT_S = 40.0
     """A worker that is silent for longer is lost; it sends a line every few seconds (worker.py)."""
 
-    def __init__(
-        self, core: int, gpu: Gpu | None = None, precision: Precision = Precision.IEEE
-    ) -> None:
+    def __init__(self, core: int, gpu: Gpu | None = None, on_gpu: GpuConfig = PLAIN) -> None:
         self.core = core
         self.problem_key = ""
         """Of the problem that it judged last: its module is loaded there."""
         seen = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu else {}
-        dealt = [gpu.uuid, precision] if gpu else []
+        dealt = [gpu.uuid, on_gpu.precision, *on_gpu.tools] if gpu else []
         self._channel, theirs = socket.socketpair()
         with theirs:
             self.process = subprocess.Popen(

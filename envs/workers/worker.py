@@ -4,7 +4,7 @@ Trusted, small (no torch), and pinned to one core together with everything it st
 baseline and candidate always compete for the same core and never with each other. While it works it
 sends an empty line every few seconds: a judge can tell slow from stopped.
 
-    python -m kernelwright.envs.workers.worker CORE SOCKET_FD [GPU PRECISION]
+    python -m kernelwright.envs.workers.worker CORE SOCKET_FD [GPU PRECISION [TOOL …]]
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from kernelwright.envs.sandbox.zygote import SandboxLostError
 from kernelwright.envs.system.device_properties import device_properties
 from kernelwright.envs.system.hardware import DeviceLostError, GpuError, gpus
 from kernelwright.envs.system.locks import exclusive
+from kernelwright.envs.system.tools import Tool
 from kernelwright.envs.types import Candidate, Precision, Problem
 from kernelwright.envs.workers.device_peaks import device_peaks
 from kernelwright.envs.workers.peaks import peaks
@@ -72,7 +73,7 @@ def serve(channel: socket.socket, evaluator: Evaluator, core: int) -> None:
 def main(config: JudgingConfig | None = None) -> None:
     core, channel = int(sys.argv[1]), socket.socket(fileno=int(sys.argv[2]))
     os.sched_setaffinity(0, {core})
-    dealt, precision = sys.argv[3:] or (None, Precision.IEEE)
+    dealt, precision, *tools = sys.argv[3:] or (None, Precision.IEEE)
     try:
         with beating(channel):  # a driver that was asleep answers after a while
             gpu = next(iter(gpus()), None)
@@ -87,6 +88,7 @@ def main(config: JudgingConfig | None = None) -> None:
         gpu,
         Precision(precision),
         device_peaks,
+        list(map(Tool, tools)),
     )
     try:
         serve(channel, evaluator, core)

@@ -33,7 +33,7 @@ from kernelwright.envs.types import Baseline, Dialect, Precision, Problem, Recor
 from kernelwright.evals.evaluate.given import chats_of, keep_given, keys_of_given
 from kernelwright.evals.evaluate.run import EvalSettings, count_left, evaluate
 from kernelwright.evals.numbers.against_given import without_given, words_of_outcomes
-from kernelwright.evals.numbers.compiled_baselines import keep_baselines
+from kernelwright.evals.numbers.compiled_baselines import compiler_named, keep_baselines
 from kernelwright.evals.numbers.metrics import Scores, record_scores
 from kernelwright.evals.numbers.summary import RunFacts, cards, float32, write_summary
 from kernelwright.evals.page.report import clock, percent, speedup, write_report
@@ -55,7 +55,7 @@ def evaluate_model(
 ) -> Scores:
     """Samples and judges; writes `records.jsonl`, `summary.json`, `report.html`; prints a table.
 
-    With baseline `compile` every problem is also compiled by torch.compile, and timed, once.
+    With another baseline than eager each problem is also compiled by torch.compile, and timed.
     `model` is an embedded name, a Hub id, or a folder with a model, an adapter or a run. A folder
     that is not empty is refused unless `resume`, and resumed only under the same question.
     """
@@ -73,8 +73,8 @@ def evaluate_model(
     wait_for_all()
     if not process.leads:
         return record_scores(without_given(store.read()))
-    if baseline is Baseline.COMPILE:
-        _measure_baselines(out_dir, suite.problems, settings.dialect)
+    if baseline is not Baseline.EAGER:
+        _measure_baselines(out_dir, suite.problems, settings.dialect, baseline)
     records = store.read()
     facts = RunFacts(
         model=model,
@@ -138,7 +138,7 @@ def conclude(console: Console, out_dir: Path, facts: RunFacts, records: Sequence
     if given := measured.get("against_given"):
         console.print(given_line(given), highlight=False, soft_wrap=True)
     if against := measured.get("against_compile"):
-        console.print(compile_line(against, summary["compile"]["no_baseline"]), highlight=False)
+        console.print(compile_line(against, summary["compile"]), highlight=False)
     if line := throttled_line(records):
         console.print(line, highlight=False, soft_wrap=True)
     parts = write_report(out_dir), clock(sum(facts.seconds.values())), float32(summary)
@@ -183,16 +183,16 @@ def print_scores(console: Console, rows: Mapping[str, Scores]) -> None:
             console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
-def compile_line(against: Mapping[str, Any], without: Mapping[str, str]) -> str:
+def compile_line(against: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     """The speeds against torch.compile in a line; how many problems have no such baseline, and how
     many samples were timed elsewhere."""
     parts = [
-        "against torch.compile",
+        f"against {compiler_named(found)}",
         f"samples {against['n']}",
         f"fast_1 {percent(against['fast_1'])}",
         f"speedup {speedup(against['geomean_speedup'])}",
     ]
-    parts += [f"{len(without)} problems without"] if without else []
+    parts += [f"{len(without)} problems without"] if (without := found["no_baseline"]) else []
     elsewhere = against.get("elsewhere", 0)
     parts += [f"{elsewhere} samples left out: timed elsewhere"] if elsewhere else []
     return " · ".join(parts)
@@ -316,6 +316,8 @@ def _correct(records: Sequence[Record]) -> dict[str, float]:
     return {"verdict/correct": correct / len(records)}
 
 
-def _measure_baselines(folder: Path, problems: Sequence[Problem], dialect: Dialect) -> None:
+def _measure_baselines(
+    folder: Path, problems: Sequence[Problem], dialect: Dialect, mode: Baseline
+) -> None:
     with Counted("torch.compile", len(problems), every=1) as advance:
-        keep_baselines(folder, problems, dialect, advance)
+        keep_baselines(folder, problems, dialect, advance, mode)

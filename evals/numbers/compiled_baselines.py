@@ -6,14 +6,14 @@ A folder that has no such file was compared with eager PyTorch only.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kernelwright.envs.codec import from_plain, read_json, to_plain
 from kernelwright.envs.system.paths import write_whole
-from kernelwright.envs.types import Dialect, Problem, Speedup
+from kernelwright.envs.types import Baseline, Dialect, Problem, Speedup
 from kernelwright.envs.workers.compile_baseline import CompiledBaseline, compiled_baselines
 from kernelwright.evals.numbers.metrics import geomean
 
@@ -34,9 +34,10 @@ def keep_baselines(
     problems: Sequence[Problem],
     dialect: Dialect,
     on_done: Callable[[], None] | None = None,
+    mode: Baseline = Baseline.COMPILE,
 ) -> list[Known]:
     """Finds every problem's compiled baseline and writes them down; see `compiled_baselines`."""
-    measured = compiled_baselines(problems, dialect, on_done)
+    measured = compiled_baselines(problems, dialect, on_done, mode)
     found = [
         Known(problem=problem.name, problem_key=problem.key, compiled=one)
         for problem, one in zip(problems, measured, strict=True)
@@ -67,10 +68,17 @@ def speedups(known: Sequence[Known]) -> dict[str, tuple[Speedup, str]]:
     return {key: (one.timing.speedup, one.environment) for key, one in timed if one.timing}
 
 
+def compiler_named(found: Mapping[str, Any]) -> str:
+    """What compiled the modules of this summary, with its mode unless that is the usual one."""
+    mode = found.get("mode") or Baseline.COMPILE
+    return "torch.compile" if mode == Baseline.COMPILE else f"torch.compile ({mode})"
+
+
 def summary_of(known: Sequence[Known]) -> dict[str, Any]:
     """What torch.compile itself gained over eager, and which problems have no such baseline."""
     timed = {one.problem: one.compiled.timing.speedup for one in known if one.compiled.timing}
     return {
+        "mode": known[0].compiled.mode if known else None,
         "geomean_speedup": geomean([one.median for one in timed.values()]),
         "speedups": to_plain(timed),
         "environments": {

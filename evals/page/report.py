@@ -18,10 +18,12 @@ from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.metrics import MetricsFile
 from kernelwright.data.runs.stages import SEARCH_START, STAGES
 from kernelwright.envs.dialects import DIALECTS
-from kernelwright.envs.plan.counters import counted
+from kernelwright.envs.plan.counters import Facts, counted
+from kernelwright.envs.referee.profile import profiled
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
 from kernelwright.evals.numbers.against_given import given_of, over_given, words_of_outcomes
+from kernelwright.evals.numbers.compiled_baselines import compiler_named
 from kernelwright.evals.numbers.metrics import relative, timed_at
 from kernelwright.evals.numbers.summary import EXAMPLES, SIDE_NAMES, float32
 from kernelwright.evals.numbers.unfinished import Evidence, evidence
@@ -180,10 +182,16 @@ def page_template(name: str) -> Any:
     environment.globals |= {
         "highlight": highlight,
         "failed_rounds": failed_rounds,
-        "counted": counted,
+        "counts": counts,
+        "compiler_named": compiler_named,
         "words_of_outcomes": words_of_outcomes,
     }
     return environment.get_template(name)
+
+
+def counts(facts: Facts) -> list[str]:
+    """Lines about what was counted in a kernel, on a CPU and on a GPU."""
+    return [line for line in (counted(facts), profiled(facts)) if line]
 
 
 def percent(share: float | None, digits: int = 1) -> str:

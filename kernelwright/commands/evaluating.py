@@ -57,7 +57,7 @@ Written = Annotated[
     Option(help="What answers are in; auto: the run's own, else cpp; or by file."),
 ]
 Against = Annotated[
-    Baseline, Option(help="What speed is held against; compile is slow the first time.")
+    Baseline, Option(help="What speed is held against; all but eager are slow the first time.")
 ]
 Protocol = Annotated[
     Rule | None, Option(help="Print beside it what this benchmark's own rule says.")
@@ -184,6 +184,7 @@ def _in_json(folder: Path, *, wanted: bool) -> Iterator[None]:
 def _judges(ray: str | None, precision: Precision) -> Callable[[], BatchJudge]:
     """Opens this process's share of what judges."""
     from kernelwright.envs.remote.open_judge import open_judge
+    from kernelwright.envs.workers.gpu_config import GpuConfig
 
     process = this_process()
     everywhere = process.rank, process.world
@@ -192,7 +193,7 @@ def _judges(ray: str | None, precision: Precision) -> Callable[[], BatchJudge]:
         ray_address=ray,
         here=process.here,
         everywhere=everywhere,
-        precision=precision,
+        on_gpu=GpuConfig(precision=precision),
     )
 
 
@@ -269,7 +270,7 @@ def _refuse(
         if model:
             provider_and_model(model)
         if answers and baseline is not Baseline.EAGER:
-            raise ValueError("--baseline compile is for a model; --answers is held against eager")
+            raise ValueError(f"--baseline {baseline} is for a model; --answers is held to eager")
         if answers and this_process().world > 1:
             raise ValueError("--answers are judged by one process: start it without a launcher")
         if torch_allowed and not answers:
@@ -303,16 +304,20 @@ def _refuse_machine(
     precision: Precision, baseline: Baseline, dialect: Dialect | None, ray: str | None
 ) -> None:
     """Exits if this machine cannot judge it, TF32 would change nothing, or the second baseline
-    lacks it."""
+    would be another machine's, or lack TF32."""
     from kernelwright.preflight.check import not_judged_here
-    from kernelwright.rl.recipe.schema import COMPILES_IN_IEEE
+    from kernelwright.rl.recipe.schema import COMPILES_IN_IEEE, COMPILES_ON_THIS_MACHINE
 
     if dialect and (why := not_judged_here(dialect)):
         typer.echo(why, err=True)
         raise typer.Exit(FAILED)
-    if precision is Precision.TF32 and baseline is Baseline.COMPILE:
-        typer.echo(COMPILES_IN_IEEE.replace("judge.precision", "--precision"), err=True)
-        raise typer.Exit(MISUSED)
+    for why, key, option, given in (
+        (COMPILES_IN_IEEE, "judge.precision", "--precision", precision is Precision.TF32),
+        (COMPILES_ON_THIS_MACHINE, "judge.ray_address", "--ray", ray is not None),
+    ):
+        if given and baseline is not Baseline.EAGER:
+            typer.echo(why.format(baseline.value).replace(key, option), err=True)
+            raise typer.Exit(MISUSED)
     if not ray:  # each node of a cluster sees to its own
         refuse_tf32(precision, dialect)
 

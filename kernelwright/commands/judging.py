@@ -8,7 +8,14 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.commands.option_types import DEFAULT, PRECISION, TORCH_ALLOWED, AskedDialect
+from kernelwright.commands.option_types import (
+    DEFAULT,
+    PRECISION,
+    PROFILE,
+    SANITIZE,
+    TORCH_ALLOWED,
+    AskedDialect,
+)
 from kernelwright.commands.shared import (
     FAILED,
     MISUSED,
@@ -16,11 +23,14 @@ from kernelwright.commands.shared import (
     judging,
     logged_in_cache,
     refuse_tf32,
+    refuse_tools,
     told,
 )
 from kernelwright.commands.verdict_text import verdict_text
 from kernelwright.environments.verdict_object import verdict_object
+from kernelwright.envs.system.tools import Tool
 from kernelwright.envs.types import Dialect, Precision, Verdict
+from kernelwright.envs.workers.gpu_config import GpuConfig
 
 app = typer.Typer()
 ProblemFile = Annotated[
@@ -43,7 +53,7 @@ def prompt(
 
 
 @app.command()
-def judge(
+def judge(  # noqa: PLR0913  one parameter for each option
     problem: ProblemFile,
     answer: Annotated[
         Path,
@@ -54,6 +64,8 @@ def judge(
     dialect: Annotated[AskedDialect, typer.Option(help="What the answer is written in.")] = DEFAULT,
     torch_allowed: Annotated[bool, typer.Option("--torch-allowed", help=TORCH_ALLOWED)] = False,
     precision: Annotated[Precision, typer.Option(help=PRECISION)] = Precision.IEEE,
+    sanitize: Annotated[bool, typer.Option("--sanitize", help=SANITIZE)] = False,
+    profile: Annotated[bool, typer.Option("--profile", help=PROFILE)] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Judge one kernel: build it, check it, time it, all in a sandbox. Exit code 0 if correct."""
@@ -70,6 +82,10 @@ def judge(
         text = answer.read_text(encoding="utf-8")
     _refuse_other_language(answer, dialect)
     refuse_tf32(precision, dialect)
+    asked_tools = {"--sanitize": Tool.SANITIZER} if sanitize else {}
+    asked_tools |= {"--profile": Tool.PROFILER} if profile else {}
+    refuse_tools(asked_tools, dialect)
+    on_gpu = GpuConfig(precision=precision, tools=tuple(asked_tools.values()))
     source = extract(text, dialect) if answer.suffix == ".md" else text
     if source is None:
         evaluation = NO_CODE_BLOCK
@@ -77,7 +93,7 @@ def judge(
         candidate = Candidate(
             problem_key=asked.key, dialect=dialect, source=source, torch_allowed=torch_allowed
         )
-        with judging(), open_judge(1, precision=precision) as the_judge:
+        with judging(), open_judge(1, on_gpu=on_gpu) as the_judge:
             evaluation = the_judge.evaluate(asked, candidate)
     if as_json:
         typer.echo(json.dumps(verdict_object(evaluation)))

@@ -13,6 +13,8 @@ from kernelwright.envs.dialects import NAMES
 DEFAULT, AUTO = "cpp", "auto"
 """`auto` is a model's usual dialect, and for stored answers each file's own."""
 PRECISION = "How float32 is multiplied on a GPU, on both sides; tf32 widens what is allowed."
+SANITIZE = "On a GPU: what NVIDIA's Compute Sanitizer finds too; it changes no verdict."
+PROFILE = "On a GPU: what Nsight Compute counts in a correct kernel, too."
 TORCH_ALLOWED = "PyTorch may compute a part of an answer, as KernelBench lets it."
 
 MODES = ("best_of_n", "refine", "evolve", "tree")

@@ -18,6 +18,7 @@ from kernelwright.data.suites.load import load_problems
 from kernelwright.envs.reference.admitted import without_kept
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.types import Evaluation, Precision, Problem, Record, Verdict
+from kernelwright.envs.workers.gpu_config import GpuConfig
 
 ALWAYS_LOOKED_IN = ("starter",)
 """Suites whose triples any run may hold, whatever its training suite."""
@@ -78,7 +79,7 @@ def replay(run: Path, place: str, versions: dict[str, str]) -> Replay:
     # A kernel that failed may have failed while it was timed.
     timed = before.timing is not None or before.verdict is not Verdict.CORRECT
     precision = Precision.TF32 if dict(before.facts).get("tf32") else Precision.IEEE
-    with open_judge(1, precision=precision) as judge:
+    with open_judge(1, on_gpu=GpuConfig(precision=precision)) as judge:
         again = judge.evaluate(problem, answer_of(record), timed=timed, seed=before.seed)
     changed = (
         f"{name} {version} {versions.get(name, 'not installed')}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from kernelwright.envs.system.tools import Tool
 from kernelwright.envs.types import Dialect, Precision
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
@@ -68,6 +69,16 @@ def refuse_tf32(precision: Precision, dialect: Dialect | None) -> None:
     if precision is Precision.TF32 and (why := no_tf32(dialect)):
         typer.echo(f"--precision: {why}", err=True)
         raise typer.Exit(FAILED)
+
+
+def refuse_tools(tools: Mapping[str, Tool], dialect: Dialect) -> None:
+    """Exits if one of the tools, by their options, cannot look at answers in this dialect here."""
+    from kernelwright.preflight.check import no_tool
+
+    for option, tool in tools.items():
+        if why := no_tool(tool, [dialect]):
+            typer.echo(f"{option}: {why}", err=True)
+            raise typer.Exit(FAILED)
 
 
 def one_line(error: Exception) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from kernelwright.envs.device.sanitizer import sanitized
 from kernelwright.envs.plan.counters import counted
+from kernelwright.envs.referee.profile import profiled
 from kernelwright.envs.referee.reasons import BESIDE_TORCH, fault
 from kernelwright.envs.referee.resolution import GRAPHS
 from kernelwright.envs.system.nvml import SM_MHZ, throttling
@@ -46,10 +48,11 @@ def timed_as(evaluation: Evaluation) -> str:
 
 
 def verdict_text(evaluation: Evaluation) -> str:
-    """The verdict in a line; below it counts, how a GPU timed it and whether it throttled, fault,
-    failed checks, and the log."""
+    """The verdict in a line; below it how a GPU timed it, counts, what a sanitizer found, whether a
+    GPU throttled, the fault, failed checks, and the log."""
     rounds = evaluation.check.rounds if evaluation.check else ()
     failed = [f"case {one.case}: {one.note or one.error}" for one in rounds if not one.passed]
-    words = (counted(evaluation.facts), timed_as(evaluation), throttling(evaluation.facts))
-    said = filter(None, (*words, fault(evaluation)))
+    tellers = (counted, profiled, sanitized, throttling)
+    words = [timed_as(evaluation), *(one(evaluation.facts) for one in tellers)]
+    said = filter(None, [*words, fault(evaluation)])
     return "\n".join([verdict_line(evaluation), *said, *failed, evaluation.log]).rstrip()

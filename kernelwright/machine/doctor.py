@@ -23,10 +23,12 @@ from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compile
 from kernelwright.envs.sandbox.zygote import SandboxLostError
 from kernelwright.envs.system.cores import cpu_name, usable_cores
 from kernelwright.envs.system.hardware import Gpu, GpuError, memory_bytes, visible_gpus
+from kernelwright.envs.system.tools import Tool, tool_path
 from kernelwright.envs.types import Evaluation
 from kernelwright.machine.facts import free_disk_bytes, install_command, is_checkout
 
 GB = 1e9
+SERVES = {Tool.SANITIZER: "judge --sanitize", Tool.PROFILER: "judge --profile"}
 VECTOR_GLIBC = Version("2.35")
 EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
 
@@ -186,7 +188,14 @@ def _gpus() -> list[Check]:
         found = visible_gpus()
     except GpuError as error:
         return [Check(name="GPU", found="not usable", ok=False, judging=True, advice=str(error))]
-    return [*map(_gpu, found)] or [Check(name="GPU", found="none (cpp kernels need none)")]
+    if not found:
+        return [Check(name="GPU", found="none (cpp kernels need none)")]
+    return [*map(_gpu, found), *map(_tool, Tool)]
+
+
+def _tool(tool: Tool) -> Check:
+    """A program that looks at answers on a GPU, where that is asked for."""
+    return Check(name=tool, found=tool_path(tool, nvcc_path()) or f"missing ({SERVES[tool]})")
 
 
 def _gpu(gpu: Gpu) -> Check:

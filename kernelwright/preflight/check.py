@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import NEEDS_A_GPU
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.envs.sandbox.levels import require_level
-from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path
+from kernelwright.envs.sandbox.toolchain import SandboxUnavailableError, compiler_path, nvcc_path
 from kernelwright.envs.system.hardware import gpus, memory_bytes, visible_gpus
+from kernelwright.envs.system.tools import TOOLKIT, Tool, tool_path
 from kernelwright.envs.types import Dialect, Precision
 from kernelwright.machine.facts import how_to_install
 from kernelwright.preflight.consistency import contradictions
@@ -33,7 +34,7 @@ UNTIMED = "false rewards being right"
 def preflight(recipe: Recipe) -> list[str]:
     """One sentence for each reason; empty where the run can start. Imports nothing heavy."""
     found = [_model(recipe), _dialect(recipe), _sandbox(recipe), _memory(recipe), _sharded()]
-    found += [_precision(recipe), _server(recipe), *_packages(recipe)]
+    found += [_precision(recipe), _profile(recipe), _server(recipe), *_packages(recipe)]
     found += [*contradictions(recipe, this_process().world)]
     return [reason for reason in found if reason]
 
@@ -177,11 +178,29 @@ def _precision(recipe: Recipe) -> str | None:
     return None if None in whys else f"judge.precision: {whys[0]}"
 
 
+def _profile(recipe: Recipe) -> str | None:
+    if not recipe.judge.profile or recipe.judge.ray_address:
+        return None
+    why = no_tool(Tool.PROFILER, recipe.data.dialects)
+    return why and f"judge.profile: {why}"
+
+
 def no_tf32(dialect: Dialect | None) -> str | None:
     """Why TF32 changes nothing here for answers in this dialect, or in any."""
     if dialect and not DIALECTS[dialect].runs_on_gpu:
         return f"tf32 is how a GPU multiplies, and {dialect} answers run on a CPU: use ieee"
     return None if gpus() else NEEDS_A_GPU
+
+
+def no_tool(tool: Tool, dialects: Collection[Dialect]) -> str | None:
+    """Why this tool cannot look at answers in any of these dialects on this machine."""
+    if not any(DIALECTS[one].runs_on_gpu for one in dialects):
+        return f"{tool} looks at what runs on a GPU, and {' and '.join(dialects)} answers do not"
+    if not gpus():
+        return f"{tool} looks at what runs on a GPU, and there is none here"
+    if tool_path(tool, nvcc_path()):
+        return None
+    return f"{tool} is neither on PATH, nor in {TOOLKIT}, nor beside nvcc: the CUDA toolkit has it"
 
 
 def not_judged_here(dialect: Dialect) -> str | None:

@@ -60,7 +60,7 @@ def judged_s(recipe: Recipe) -> float | None:
     spread = triples[:: len(triples) // count][:count]
     jobs = [(one.problem, one.candidate) for one in spread]
     try:
-        with open_judge(workers, section.minimum_sandbox, precision=section.precision) as judge:
+        with open_judge(workers, section.minimum_sandbox, on_gpu=section.on_gpu) as judge:
             (first, *_) = judge.evaluate_many(jobs[:workers], timed=section.timed)
             print(_told(*jobs[0], first), file=sys.stderr)
             started = time.monotonic()
@@ -98,4 +98,9 @@ def _device(recipe: Recipe) -> list[str]:
     """The settings that decide the pace where answers are judged on a GPU; empty elsewhere."""
     if not any(map(uses_gpu, recipe.data.dialects)) or not gpus():
         return []
-    return [gpus()[0].environment, recipe.judge.precision, _sizes(recipe)]
+    return [
+        gpus()[0].environment,
+        recipe.judge.precision,
+        *recipe.judge.on_gpu.tools,
+        _sizes(recipe),
+    ]

@@ -33,7 +33,7 @@ def judge_of(
         batch_limit_s=section.batch_limit_s,
         here=process.here,
         everywhere=(process.rank, process.world),
-        precision=section.precision,
+        on_gpu=section.on_gpu,
     )
 
 

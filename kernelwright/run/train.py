@@ -337,9 +337,9 @@ class Run:
 
     def measure_baselines(self) -> None:
         """Measures torch.compile on the held-out problems, for the summary."""
-        problems = self.held_out.problems
-        with Counted("baselines", len(problems), every=1) as advance:
-            keep_baselines(self.folder.path, problems, self.recipe.data.dialect, advance)
+        asked, mode = self.held_out.problems, self.recipe.eval.baseline
+        with Counted("baselines", len(asked), every=1) as advance:
+            keep_baselines(self.folder.path, asked, self.recipe.data.dialect, advance, mode)
 
     def report(self, devices: Sequence[Mapping[str, Any]]) -> Path:
         """Writes summary.json and report.html from the records; `devices` are the judge's."""

@@ -23,7 +23,9 @@ from pydantic import (
 from kernelwright.data.runs.stages import chosen
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.sandbox.levels import LEVELS
+from kernelwright.envs.system.tools import Tool
 from kernelwright.envs.types import Baseline, Precision, Problem, Task
+from kernelwright.envs.workers.gpu_config import GpuConfig
 from kernelwright.rewards.price import PRESETS, refused_in_training
 from kernelwright.rl.methods.base import MethodOptions
 from kernelwright.rl.methods.find import gives_advantages, method_options
@@ -38,11 +40,11 @@ METHOD_NEEDS_SPEEDS = (
 )
 SCALED_BY_METHOD = "method {!r} computes its advantages itself: TRL's scale_rewards has no say"
 COMPILES_ON_THIS_MACHINE = (
-    "baseline 'compile' is measured on this machine, and judge.ray_address has kernels timed on "
+    "baseline {!r} is measured on this machine, and judge.ray_address has kernels timed on "
     "others; use baseline 'eager', or no judge.ray_address"
 )
 COMPILES_IN_IEEE = (
-    "baseline 'compile' is measured with IEEE float32, and judge.precision is tf32; use baseline "
+    "baseline {!r} is measured with IEEE float32, and judge.precision is tf32; use baseline "
     "'eager', or judge.precision ieee"
 )
 
@@ -246,6 +248,13 @@ class JudgeSection(Section):
     precision: Precision = Precision.IEEE
     """How float32 is multiplied on a GPU, by PyTorch's side and where answers may: `ieee`, or
     `tf32`, with tolerances that allow it."""
+    profile: bool = False
+    """Whether Nsight Compute counts correct kernels on a GPU, for the model: seconds for each."""
+
+    @property
+    def on_gpu(self) -> GpuConfig:
+        """What workers are told of their GPU."""
+        return GpuConfig(precision=self.precision, tools=(Tool.PROFILER,) * self.profile)
 
     @field_validator("minimum_sandbox")
     @classmethod
@@ -277,7 +286,7 @@ class EvalSection(Section):
     after_sft: bool = True
     """Whether the model between SFT and GRPO is measured too."""
     baseline: Baseline = Baseline.EAGER
-    """What speeds are reported against: `eager` PyTorch alone, or torch.compile (`compile`) too."""
+    """What speeds are over: `eager` PyTorch, or torch.compile (`compile`, `max-autotune`) too."""
 
     @property
     def also_greedy(self) -> bool:
@@ -383,9 +392,9 @@ class Recipe(Section):
     def _baseline_is_measured_where_kernels_are(
         cls, section: EvalSection, info: ValidationInfo
     ) -> EvalSection:
-        judge = info.data.get("judge")
-        if section.baseline is Baseline.COMPILE and judge and judge.ray_address:
-            raise ValueError(COMPILES_ON_THIS_MACHINE)
-        if section.baseline is Baseline.COMPILE and judge and judge.precision is Precision.TF32:
-            raise ValueError(COMPILES_IN_IEEE)
+        judge, baseline = info.data.get("judge"), section.baseline
+        if baseline is not Baseline.EAGER and judge and judge.ray_address:
+            raise ValueError(COMPILES_ON_THIS_MACHINE.format(baseline.value))
+        if baseline is not Baseline.EAGER and judge and judge.precision is Precision.TF32:
+            raise ValueError(COMPILES_IN_IEEE.format(baseline.value))
         return section

@@ -12,7 +12,7 @@ FOLLOWS: dict[str, Callable[[Recipe], bool]] = {
     "triples": lambda recipe: recipe.judges_triples,
     "final": lambda recipe: bool(training(recipe.stages)),
     "baselines": lambda recipe: (
-        "eval" in recipe.stages and recipe.eval.baseline is Baseline.COMPILE
+        "eval" in recipe.stages and recipe.eval.baseline is not Baseline.EAGER
     ),
 }
 """When a stage is run that no recipe names and that measures no answers."""

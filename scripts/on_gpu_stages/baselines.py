@@ -1,7 +1,9 @@
 """Measures `--baseline compile` for the problems of the stage `compiled`: prints a line of JSON for
 each, with its ratio to eager PyTorch or the reason for none.
 
-    python -m scripts.on_gpu_stages.baselines SCALE DIALECT [rehearsal]
+    python -m scripts.on_gpu_stages.baselines SCALE DIALECT [rehearsal] [tuned]
+
+`tuned` is torch.compile's max-autotune, of the first problem alone.
 """
 
 from __future__ import annotations
@@ -15,16 +17,21 @@ from itertools import cycle, islice
 
 from kernelwright.envs.sandbox.toolchain import compiler_path
 from kernelwright.envs.types import Problem
-from kernelwright.envs.workers.compile_baseline import Place, measure, places_for
+from kernelwright.envs.workers.compile_baseline import TUNED, Place, measure, places_for
 from scripts.on_gpu_stages.stand_in import install
 from scripts.on_gpu_stages.worker import STAND_IN
 from scripts.on_gpu_stages.workloads import compiled_ones
+
+TUNED_ALONE = "tuned"
 
 
 def main() -> None:
     scale, dialect, *more = sys.argv[1:]
     os.environ |= {"CXX": compiler_path(), "OMP_NUM_THREADS": "1"}
     problems = [one.problem() for one in compiled_ones(int(scale))]
+    if TUNED_ALONE in more:
+        os.environ |= TUNED
+        problems = problems[:1]
     places = places_of(dialect, len(problems))
     if STAND_IN in more and places[0].gpu:
         install()

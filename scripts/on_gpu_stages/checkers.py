@@ -1,66 +1,97 @@
-"""Stage `checkers`: whether compute-sanitizer and ncu work on a launch as the judge makes it."""
+"""Stage `checkers`: what `judge --sanitize` and `judge --profile` find on the device, in a right
+answer and in one with a fault for each of the sanitizer's checkers."""
 
 from __future__ import annotations
 
-import re
-import shutil
-import time
+from dataclasses import dataclass
 
+from kernelwright.envs.device import sanitizer
+from kernelwright.envs.referee import profile
+from kernelwright.envs.system.tools import Tool
+from kernelwright.envs.types import Candidate, Case, Evaluation, Problem, Verdict
+from kernelwright.envs.workers.gpu_config import GpuConfig
 from scripts.on_gpu_stages.context import StageContext
-from scripts.on_gpu_stages.driver import finished, start
-from scripts.on_gpu_stages.stand_in import gpu_of
+from scripts.on_gpu_stages.stand_in import judge_of
 
-FOUND = re.compile(r"ERROR SUMMARY: (\d+) error")
-METRICS = (
-    "gpu__time_duration.sum,dram__bytes_write.sum,sm__warps_active.avg.pct_of_peak_sustained_active"
+CODE = """import torch
+from torch import nn
+
+N = 1 << 20
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x + 1.0
+
+
+def get_inputs():
+    return [torch.rand(N)]
+"""
+SIZES = (("N", 5000),)
+PROBLEM = Problem(
+    name="add_one",
+    code=CODE,
+    cases=(Case(name="small", sizes=SIZES), Case(name="timed", sizes=())),
 )
+ANSWER = """#include <cstdint>
+__global__ void add(const float* x, float* out, int64_t n) {{
+  const int64_t i = blockIdx.x * int64_t(256) + threadIdx.x;
+  {body}
+}}
+extern "C" void kernel(const float* x, float* out, int64_t x_0, int64_t, cudaStream_t stream) {{
+  add<<<(x_0 + 255) / 256, 256, 0, stream>>>(x, out, x_0);
+}}
+"""
+TOLD, LETTERS = 4, 120
+"""Lines of a tool's own words in a row, and their length."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An answer by the body of its kernel, and the kind of fault that the sanitizer has to name."""
+
+    body: str
+    fault: str = ""
+
+
+ASKED = {
+    "right": Asked("if (i < n) out[i] = x[i] + 1;"),
+    "outside": Asked("if (x[i + 8] < 9 && i < n) out[i] = x[i] + 1;", "illegal_address"),
+    "race": Asked(
+        "__shared__ float s[256]; s[threadIdx.x] = 1; if (i < n) out[i] = x[i] + "
+        "s[threadIdx.x ^ 32];",
+        "race",
+    ),
+    "unset": Asked("if (i < n) out[i] = x[i] + (out[i] == 7 ? 2 : 1);", "uninitialised"),
+    "diverges": Asked(
+        "if (threadIdx.x < 16) __syncthreads(); if (i < n) out[i] = x[i] + 1;",
+        "barrier_divergence",
+    ),
+}
 
 
 def run(context: StageContext) -> None:
-    """A right launch and one out of bounds under the sanitizer; a right one under the profiler."""
-    library = gpu_of(context).library
-    said = context.out / "checkers.txt"
-    memcheck = ("compute-sanitizer", "--tool", "memcheck", "--log-file", f"{said}.%p")
-    ncu = ("ncu", "--clock-control", "none", "--metrics", METRICS, "--log-file", f"{said}.ncu")
-    failed = []
-    cases: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-        ("without", "fill", ()),
-        ("memcheck, right", "fill", memcheck),
-        ("memcheck, out of bounds", "illegal", memcheck),
-        ("ncu", "fill", ncu),
-    )
-    for name, probe, tool in cases:
-        if tool and context.rehearsal:
-            tool = ("env",)
-        if tool and shutil.which(tool[0]) is None:
-            context.row(name, error=f"no {tool[0]} on PATH")
-            continue
-        started = time.monotonic()
-        try:
-            found = finished(start(context, probe, library, tool))
-        except RuntimeError as error:
-            found = {"error": str(error)}
-            failed += [name] if name == "without" else []
-        found.pop("context_ms", None)
-        logs = sorted(context.out.glob(f"{said.name}.*"))
-        text = "\n".join(one.read_text(errors="replace") for one in logs)
-        with said.open("a") as file:
-            file.write(f"=== {name}\n{text}\n")
-        for one in logs:
-            one.unlink()
-        context.row(name, **found, **_read(text), seconds=round(time.monotonic() - started, 2))
-    if failed:
-        raise RuntimeError("the launch fails without any tool")
+    jobs = [(PROBLEM, candidate(one)) for one in ASKED.values()]
+    with judge_of(context, on_gpu=GpuConfig(tools=tuple(Tool))) as judge:
+        found = judge.evaluate_many(jobs)
+    for (name, one), evaluation in zip(ASKED.items(), found, strict=True):
+        context.row(name, **facts(one, evaluation))
+    if found[0].verdict is not Verdict.CORRECT:
+        raise RuntimeError(f"the right answer is {found[0].verdict}: {found[0].reason}")
 
 
-def _read(text: str) -> dict[str, object]:
-    """What the tools found: errors, or the figures asked for."""
-    errors = [int(one) for one in FOUND.findall(text)]
-    lines = [line.split() for line in text.splitlines()]
-    figures = {words[0]: " ".join(words[1:]) for words in lines if words and "__" in words[0]}
-    trouble = [line.strip() for line in text.splitlines() if "==ERROR==" in line]
-    return {
-        **({"errors": errors[-1]} if errors else {}),
-        **figures,
-        **({"trouble": trouble[0][:120]} if trouble else {}),
-    }
+def candidate(one: Asked) -> Candidate:
+    source = ANSWER.format(body=one.body)
+    return Candidate(problem_key=PROBLEM.key, dialect="cuda", source=source)
+
+
+def facts(one: Asked, found: Evaluation) -> dict[str, object]:
+    """The verdict, what the tools counted, whether they named the fault, and what they say."""
+    prefixes = (sanitizer.PREFIX, profile.PREFIX)
+    known = {name: value for name, value in found.facts if name.startswith(prefixes)}
+    said = [line for line in found.log.splitlines() if line.startswith(tuple(Tool))]
+    row: dict[str, object] = {"verdict": found.verdict, "reason": found.reason, **known}
+    row["seconds"] = found.seconds
+    if one.fault:
+        row["named"] = f"{sanitizer.PREFIX}{one.fault}" in known
+    return row | ({"said": [line[:LETTERS] for line in said[:TOLD]]} if said else {})

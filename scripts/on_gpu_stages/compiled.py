@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from typing import IO, Any
 
+from scripts.on_gpu_stages.baselines import TUNED_ALONE
 from scripts.on_gpu_stages.clock import TIMES, attempt, called, loaded
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.stand_in import Device, device, prepare
@@ -31,18 +32,20 @@ def run(context: StageContext) -> None:
         context.row(one.name, **on_device(one, here))
     prepare(context)
     judge = Baselines(context, scale, "triton")
+    tuned = Baselines(context, scale, "triton", TUNED_ALONE)
     for what, baselines in (("by_the_judge", judge), ("on_a_core", core)):
         found = baselines.ended(context)
         context.row(what, **{one.name: found.get(one.name, "not in time") for one in known})
+    context.row("by_the_judge, tuned", **tuned.ended(context) or {known[0].name: "not in time"})
 
 
 class Baselines:
     """What `--baseline compile` finds for these problems, in a process of its own: on the GPU for
     answers in Triton, on a core for those in C++."""
 
-    def __init__(self, context: StageContext, scale: int, dialect: str) -> None:
+    def __init__(self, context: StageContext, scale: int, dialect: str, *more: str) -> None:
         paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
-        words = [str(scale), dialect, *[STAND_IN] * context.rehearsal]
+        words = [str(scale), dialect, *[STAND_IN] * context.rehearsal, *more]
         self.said = tempfile.TemporaryFile()  # noqa: SIM115  closed with this process
         self.process = subprocess.Popen(
             [sys.executable, "-m", "scripts.on_gpu_stages.baselines", *words],

@@ -47,11 +47,9 @@ def run(context: StageContext) -> None:
         raise RuntimeError(f"not measured: {', '.join(failed) or 'times'}")
 
 
-def start(
-    context: StageContext, name: str, library: str, tool: tuple[str, ...] = ()
-) -> subprocess.Popen[str]:
-    """A process that probes the device, under a tool where one is named."""
-    words = [*tool, sys.executable, "-m", "scripts.on_gpu_stages.driver_probes", name, library]
+def start(context: StageContext, name: str, library: str) -> subprocess.Popen[str]:
+    """A process that probes the device."""
+    words = [sys.executable, "-m", "scripts.on_gpu_stages.driver_probes", name, library]
     return subprocess.Popen(
         words + ["--rehearse"] * context.rehearsal,
         cwd=ROOT,

@@ -97,20 +97,11 @@ def spin(driver: Driver, rehearsal: bool) -> dict[str, object]:
 def illegal(driver: Driver, rehearsal: bool) -> dict[str, object]:
     """A kernel that writes where nothing is."""
     try:
-        _launch(driver, FILL, "fill", 1 << 44, rehearsal)
+        driver.launch(_prepared(driver, FILL, "fill", 1 << 44, rehearsal))
         driver.wait()
     except DriverError as error:
         return {"status": error.name}
     return {"status": "no error"}
-
-
-def fill(driver: Driver, rehearsal: bool) -> dict[str, object]:
-    """A kernel whose result is right: for the checkers."""
-    out = driver.allocate(64 * 256 * 4)
-    _launch(driver, FILL, "fill", out, rehearsal, grid=64)
-    driver.wait()
-    words = memoryview(driver.download(out, 64 * 256 * 4)).cast("I")
-    return {"right": list(words) == list(range(64 * 256))}
 
 
 def times(driver: Driver, rehearsal: bool) -> dict[str, object]:
@@ -190,18 +181,10 @@ def _host_us(driver: Driver, work: Callable[[], object], count: int) -> float:
     return taken
 
 
-def _launch(
-    driver: Driver, ptx: str, name: str, address: int, rehearsal: bool, grid: int = 1
-) -> None:
-    driver.launch(_prepared(driver, ptx, name, address, rehearsal, grid))
-
-
-def _prepared(
-    driver: Driver, ptx: str, name: str, address: int, rehearsal: bool, grid: int = 1
-) -> PreparedLaunch:
+def _prepared(driver: Driver, ptx: str, name: str, address: int, rehearsal: bool) -> PreparedLaunch:
     function = driver.function(driver.module(_code(ptx, rehearsal)), name, 0)
     argument = address.to_bytes(8, "little")
-    return driver.prepared(function, (grid, 1, 1), (256, 1, 1), 0, 1, [argument])
+    return driver.prepared(function, (1, 1, 1), (256, 1, 1), 0, 1, [argument])
 
 
 def _code(ptx: str, rehearsal: bool) -> bytes:
@@ -226,7 +209,6 @@ PROBES: dict[str, Probe] = {
     "context": context,
     "spin": spin,
     "illegal": illegal,
-    "fill": fill,
     "times": times,
 }
 

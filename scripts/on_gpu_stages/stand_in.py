@@ -1,7 +1,7 @@
 """All differences between a machine with a GPU and a rehearsal on a CPU.
 
-In a rehearsal `nvidia-smi` is a program of ours, the driver works on ordinary memory, PTX is
-translated to C++, and torch's clocks are this process's.
+In a rehearsal `nvidia-smi`, `compute-sanitizer` and `ncu` are programs of ours, the driver works
+on ordinary memory, PTX is translated to C++, and torch's clocks are this process's.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.system.hardware import Gpu, gpus
 from kernelwright.envs.system.paths import cache_folder
+from kernelwright.envs.workers.gpu_config import PLAIN, GpuConfig
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.worker import ROOT, STAND_IN, hired, program
 
@@ -149,11 +150,11 @@ def gpu_of(context: StageContext) -> Gpu:
     return gpus()[0]
 
 
-def judge_of(context: StageContext, words: str = "") -> Judge:
+def judge_of(context: StageContext, words: str = "", on_gpu: GpuConfig = PLAIN) -> Judge:
     """A judge on all cores, whose workers are told these words too."""
     gpu = gpu_of(context)
     worker = hired(f"{words} {STAND_IN}" if context.rehearsal else words)
-    return Judge(hire=lambda core: worker(core, gpu))
+    return Judge(hire=lambda core: worker(core, gpu, on_gpu))
 
 
 def without_gpu(context: StageContext) -> None:
@@ -196,11 +197,14 @@ def prepare(context: StageContext) -> None:
 
 
 def _fill(folder: Path) -> None:
-    """A driver on ordinary memory, and a tool that lists one GPU: what envs/ptx runs."""
-    from tests import fake_nvidia_smi, ptx_device
+    """A driver on ordinary memory, a tool that lists one GPU, of what envs/ptx runs, and tools that
+    look on."""
+    from tests import fake_nvidia_smi, fake_tools, ptx_device
 
     row = {**fake_nvidia_smi.H100, "uuid": UUID, "name": "ordinary memory", "compute_cap": "8.0"}
     fake_nvidia_smi.write_nvidia_smi(folder, [row])
+    fake_tools.write_sanitizer(folder)
+    fake_tools.write_profiler(folder)
     library = folder / "libcuda.so.1"
     if not library.exists():
         Path(ptx_device.device(folder).library).rename(library)

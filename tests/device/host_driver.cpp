@@ -6,13 +6,15 @@
 // runs later than it is asked, but for what a graph records: that takes the 32 KB behind each argument as they are then.
 // HOST_DRIVER_NO_GRAPHS makes a recording fail at its "begin" or "end", or a graph when it is made ("instantiate"); the
 // launch of one takes HOST_DRIVER_GRAPH_NS more. The device has HOST_DRIVER_TOTAL bytes (16 GiB); the file that
-// HOST_DRIVER_FREE names says how many of them others leave free, at this moment.
+// HOST_DRIVER_FREE names says how many of them others leave free, at this moment. With HOST_DRIVER_FENCED what lies behind
+// an allocation cannot be touched; the file that HOST_DRIVER_LAUNCHES names gets a line for each launch.
 #include <dlfcn.h>
 #include <elf.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -71,6 +73,14 @@ static size_t free_bytes() {  // for this process, of which it holds some
     if (file) fclose(file);
   }
   return std::min(found, total_bytes());
+}
+
+// Ends where a page begins that nobody may read: at most three bytes before it.
+static void* fenced(size_t bytes) {
+  const size_t page = 4096, whole = (bytes + page - 1) / page * page;
+  auto* at = static_cast<char*>(mmap(nullptr, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  if (at == MAP_FAILED || mprotect(at + whole, page, PROT_NONE)) return nullptr;
+  return at + (whole - bytes) / 4 * 4;
 }
 
 // Of a small device with as much shared memory as an A100; HOST_DRIVER_ATTRIBUTES, of the form "16=48,97=101376", changes some.
@@ -137,6 +147,9 @@ int cuModuleGetGlobal_v2(uint64_t* at, size_t* bytes, void* module, const char* 
 }
 int cuFuncSetAttribute(void*, int, int) { return 0; }
 int cuLaunchKernelEx(const Config* config, void* function, void** arguments, void**) {
+  if (const char* path = getenv("HOST_DRIVER_LAUNCHES")) {
+    if (FILE* file = fopen(path, "a")) fputs("launched\n", file), fclose(file);
+  }
   const auto kernel = reinterpret_cast<Kernel>(function);
   if (!recording) return asked([=] { return kernel(config->grid, arguments); });
   // Behind the last argument that was given all are the same zeros.
@@ -185,7 +198,7 @@ int cuMemGetInfo_v2(size_t* free, size_t* total) {
 int cuMemAlloc_v2(uint64_t* at, size_t bytes) {
   const size_t page = size_t(2) << 20, taken = bytes <= page / 2 ? bytes : (bytes + page - 1) / page * page;
   if (held_bytes + taken > free_bytes()) return 2;
-  *at = reinterpret_cast<uint64_t>(malloc(bytes));
+  *at = reinterpret_cast<uint64_t>(getenv("HOST_DRIVER_FENCED") ? fenced(bytes) : malloc(bytes));
   if (!*at) return 2;
   held[*at] = taken, held_bytes += taken;
   return 0;
@@ -193,7 +206,7 @@ int cuMemAlloc_v2(uint64_t* at, size_t bytes) {
 int cuMemFree_v2(uint64_t at) {
   held_bytes -= held[at];
   held.erase(at);
-  free(reinterpret_cast<void*>(at));
+  if (!getenv("HOST_DRIVER_FENCED")) free(reinterpret_cast<void*>(at));
   return 0;
 }
 int cuMemsetD8Async(uint64_t at, unsigned char value, size_t count, void*) {
