@@ -132,7 +132,7 @@ def test_card_says_what_was_measured(tmp_path: Path) -> None:
     head, body = card(tree_of(run_folder(tmp_path)))
     assert head["base_model"] == "HuggingFaceTB/SmolLM2-135M-Instruct"
     assert (head["license"], head["library_name"]) == ("apache-2.0", "peft")
-    assert "| after training | 3 | 0 | 0.0 % [0.0 %, 56.1 %] | 0.0 % | – |" in body
+    assert "| after training | 3 | 0 | 0.0 % [0.0 %, 56.1 %] | 0.0 % [0.0 %, 56.1 %] | – |" in body
     assert "Of the answers after training, what was not correct: 3 wrong (mismatch)." in body
     assert "Zen 4" in body
     assert "2026-11-21" in body

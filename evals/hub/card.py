@@ -18,7 +18,14 @@ from kernelwright.data.suites.load import public_spec
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.hub.upload import PublishError, Target
 from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES, dialects_of, float32
-from kernelwright.evals.page.report import clock, flat, percent, speedup
+from kernelwright.evals.page.report import (
+    clock,
+    flat,
+    over_the_least_time,
+    percent,
+    speedup,
+    sure,
+)
 from kernelwright.rl.models.load import at_revision, hub_answers
 from kernelwright.rl.models.weights import EMBEDDED
 from kernelwright.rl.recipe.schema import ModelSection, Recipe
@@ -64,7 +71,7 @@ def model_card(
         judged=judged_how(records),
         failures=failures([one for one in records if SIDES.get(one.stage) == last]),
         lights={
-            SIDE_NAMES[name]: side["speed_of_light"]
+            SIDE_NAMES[name]: over_the_least_time(side)
             for name, side in summary["held_out"].items()
             if side.get("speed_of_light")
         },
@@ -297,8 +304,10 @@ def card_template(name: str) -> Any:
     environment.filters |= {
         "percent": percent,
         "speedup": speedup,
+        "sure": sure,
         "clock": clock,
         "float32": float32,
         "plain": plain,
     }
+    environment.globals |= {"speedup": speedup}
     return environment.get_template(name)

@@ -197,7 +197,8 @@ def _pass_at_k(pairs: Sequence[Pair]) -> dict[int, tuple[float | None, float | N
         both = [one for one in pairs if min(len(judged(one.first)), len(judged(one.second))) >= k]
         if both:
             firsts, seconds = [one.first for one in both], [one.second for one in both]
-            found[k] = (mean_pass_at_k(firsts, k), mean_pass_at_k(seconds, k))
+            one, other = mean_pass_at_k(firsts, k), mean_pass_at_k(seconds, k)
+            found[k] = (one and one.mean, other and other.mean)
     return found
 
 
