@@ -12,7 +12,7 @@ from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Speedup, Task, Verdict
 from kernelwright.evals.hub.kernels import KERNELS, MODULES, Kernel, chosen_kernels, suffix_of
 from kernelwright.evals.hub.upload import PublishError
-from kernelwright.rl.models.load import at_revision, errors_in_one_line
+from kernelwright.evals.hub.verify import downloaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ def verify_kernels(
     """
     kernels = chosen_kernels(search)
     dialect = str((Folder(search).search() or {})["question"]["dialect"])
-    folder = _downloaded(published)
+    folder = downloaded(published, [f"{KERNELS}/*", f"{MODULES}/*"])
     jobs = [_job(folder, one, dialect, published) for one in kernels]
     with judges() as judge:
         found = judge.evaluate_many(jobs)
@@ -51,18 +51,6 @@ def _paired(kernels: Sequence[Kernel], found: Sequence[Evaluation]) -> list[Judg
         JudgedAgain(name=one.name, claimed=one.found.again or one.found.first, evaluation=again)
         for one, again in zip(kernels, found, strict=True)
     ]
-
-
-def _downloaded(published: str) -> Path:
-    """The folder of these files."""
-    from huggingface_hub import snapshot_download
-
-    if Path(published).is_dir():
-        return Path(published)
-    repo, revision = at_revision(published)
-    with errors_in_one_line(published):
-        patterns = [f"{KERNELS}/*", f"{MODULES}/*"]
-        return Path(snapshot_download(repo, revision=revision, allow_patterns=patterns))
 
 
 def _job(folder: Path, kernel: Kernel, dialect: str, published: str) -> tuple[Problem, Candidate]:
