@@ -148,6 +148,15 @@ def test_summary_counts_what_the_records_say(tmp_path: Path) -> None:
     assert summary["categories"]["norm"]["after"]["correct"] == 2
 
 
+def test_the_page_counts_each_answer_once_and_nothing_that_the_model_did_not_write(
+    tmp_path: Path,
+) -> None:
+    stages = ("triples", "search_start", "search", "search_again")
+    RecordStore(tmp_path).append([record(stage, 0, 2) for stage in stages])
+    page = write_report(tmp_path).read_text(encoding="utf-8")
+    assert "<b>1</b><span>answers of the model judged; 1 examples for SFT besides</span>" in page
+
+
 def test_every_figure_of_the_page_stands_with_its_interval(tmp_path: Path) -> None:
     after = json.loads((run_folder(tmp_path) / "summary.json").read_text())["held_out"]["after"]
     page = write_report(tmp_path).read_text(encoding="utf-8")

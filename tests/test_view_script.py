@@ -178,6 +178,22 @@ def test_a_problems_line_counts_what_was_asked_for(tmp_path: Path) -> None:
     assert lines(verdict="crashed") == lines(dialect="cuda") == lines(stage="sft") == []
 
 
+def test_no_figure_of_a_problem_is_of_what_its_model_did_not_write(tmp_path: Path) -> None:
+    others = ("triples", "search_start", "search_again")
+    RecordStore(tmp_path).append(
+        [
+            *(rollout(one, 0, 0) for one in others),
+            *(rollout("search", 0, row) for row in (0, 1)),
+            rollout("triples", 1, 2),
+        ]
+    )
+    runs = runs_in_script(tmp_path)
+    shown = "({ name, asked, correct }) => [name, asked, correct]"
+    lines = f"problemTable({runs}, {{ text: '', stage: STAGE }}).map({shown})"
+    assert by_script(lines.replace("STAGE", "''")) == [["p0", 2, 0.5], ["p1", 0, None]]
+    assert by_script(lines.replace("STAGE", "'triples'")) == [["p0", 1, 1], ["p1", 1, 1]]
+
+
 def test_rows_are_found_by_stage_verdict_language_and_text(tmp_path: Path) -> None:
     runs = runs_in_script(run_of(tmp_path))
 

@@ -54,8 +54,6 @@ GAINS = (
 
 CURVE_STAGE = "validation"
 """Held-out answers during RL: records of step n were sampled after n optimiser steps."""
-EXAMPLES = "triples"
-"""Stage whose records the model did not write: what it is shown in SFT."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,14 +16,14 @@ from markupsafe import Markup
 
 from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.metrics import MetricsFile
-from kernelwright.data.runs.stages import SEARCH_START, STAGES
+from kernelwright.data.runs.stages import EXAMPLES, NO_ANSWERS, STAGES
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.plan.counters import counted
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
 from kernelwright.evals.numbers.against_given import given_of, over_given, words_of_outcomes
 from kernelwright.evals.numbers.metrics import Interval, relative, timed_at
-from kernelwright.evals.numbers.summary import EXAMPLES, SIDE_NAMES, float32
+from kernelwright.evals.numbers.summary import SIDE_NAMES, float32
 from kernelwright.evals.numbers.unfinished import Evidence, evidence
 from kernelwright.evals.page.curves import health_charts, learning_charts
 from kernelwright.evals.page.problem_table import filters, problem_rows
@@ -69,8 +69,8 @@ def write_page(run_dir: Path, found: Evidence, path: Path | None = None) -> Path
 
 def _numbers(found: Evidence) -> dict[str, Any]:
     summary = found.summary
-    others = (EXAMPLES, SEARCH_START)
-    written = {one: found for one, found in summary["verdicts"].items() if one not in others}
+    verdicts = summary["verdicts"].items()
+    written = {stage: found for stage, found in verdicts if stage not in NO_ANSWERS}
     sides = summary["held_out"]
     timed = [name for name, side in sides.items() if side["geomean_speedup"] is not None]
     return {

@@ -8,7 +8,7 @@ function merged(known, update) {
     Object.assign(run, { name: news.name, remark: news.remark, summary: news.summary, curves: news.curves });
     for (const one of objects(news.problems)) run.problems.push({ ...one, run });
     for (const one of news.prompts) run.prompts.push(one);
-    for (const one of objects(news.rows)) added(run, one);
+    for (const one of objects(news.rows)) added(run, { ...one, isAnswer: !update.no_answers.includes(one.stage) });
     return run;
   });
 }
@@ -64,12 +64,14 @@ function grouped(rows, by) {
 }
 
 function problemTable(runs, wanted) {
-  // A line a problem; its figures are of the rows in the wanted stage and language.
+  // A line a problem; its figures are of the answers in the wanted stage and language. Examples and given kernels are
+  // no answers of the model, and what was timed again is counted already: their figures are told where that stage is wanted.
   const has = finder(wanted.text);
   const rows = chosenRows(runs, { ...wanted, text: "", verdict: "" });
   const lines = [...grouped(rows, row => row.problem)].map(([problem, some]) => ({
     run: problem.run.name, name: problem.name, category: problem.category, problem,
-    stages: [...new Set(some.map(one => one.stage))].join(", "), verdicts: new Set(some.map(one => one.verdict)), ...tally(some),
+    stages: [...new Set(some.map(one => one.stage))].join(", "), verdicts: new Set(some.map(one => one.verdict)),
+    ...tally(some.filter(one => wanted.stage || one.isAnswer)),
   }));
   return lines.filter(one => (!wanted.verdict || one.verdicts.has(wanted.verdict)) && (has(one.name) || has(one.category)));
 }
