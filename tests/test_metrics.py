@@ -141,21 +141,6 @@ def test_every_figure_lies_in_its_interval(problems: list[list[Evaluation]]) -> 
         assert found.fast_1_ci == rate_interval([(0, len(one)) for one in problems])
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 5), st.just(5)), min_size=1, max_size=9), st.integers(1, 5)
-)
-def test_pass_at_k_lies_in_its_interval_which_is_no_narrower_than_if_problems_were_all_or_nothing(
-    counts: list[tuple[int, int]], k: int
-) -> None:
-    right, wrong = finding(Verdict.CORRECT), finding(Verdict.WRONG)
-    found = mean_pass_at_k([[right] * one + [wrong] * (n - one) for one, n in counts], k)
-    assert found
-    assert found.problems == len(counts)
-    assert 0 <= found.low <= found.mean <= found.high <= 1
-    if all(one in (0, n) for one, n in counts):
-        assert (found.low, found.high) == wilson(round(found.mean * len(counts)), len(counts))
-
-
 @given(st.lists(FINDINGS), st.integers(0, 5))
 def test_unjudged_samples_change_nothing_but_their_own_count(
     findings: list[Evaluation], extra: int

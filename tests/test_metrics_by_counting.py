@@ -23,6 +23,7 @@ from kernelwright.evals.numbers.metrics import (
     speed_of_light,
     speedup_interval,
     surely_fast_p,
+    wilson,
 )
 from tests.nouns import correct, verdict
 
@@ -119,6 +120,21 @@ def test_the_interval_of_five_problems_spans_them_and_covers_the_mean_15_times_i
         assert (math.log(low), math.log(high)) == pytest.approx((min(logs), max(logs)))
         covered += low <= 1 <= high
     assert covered / 400 == pytest.approx(1 - 2 / 2**5, abs=0.03)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.just(5)), min_size=1, max_size=9), st.integers(1, 5)
+)
+def test_pass_at_k_lies_in_its_interval_which_is_no_narrower_than_if_problems_were_all_or_nothing(
+    counts: list[tuple[int, int]], k: int
+) -> None:
+    right, wrong = finding(100), finding(None)
+    found = mean_pass_at_k([[right] * one + [wrong] * (n - one) for one, n in counts], k)
+    assert found
+    assert found.problems == len(counts)
+    assert 0 <= found.low <= found.mean <= found.high <= 1
+    if all(one in (0, n) for one, n in counts):
+        assert (found.low, found.high) == wilson(round(found.mean * len(counts)), len(counts))
 
 
 def test_the_interval_of_pass_at_k_covers_the_true_chance_at_least_95_times_in_100() -> None:
