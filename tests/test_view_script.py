@@ -52,6 +52,27 @@ def test_every_part_of_the_page_shows_hostile_texts_as_texts(tmp_path: Path) -> 
     assert said["place"] == "6 of 12"
 
 
+@pytest.mark.parametrize("name", ["constructor", "__proto__", "toString"])
+def test_names_that_every_object_of_javascript_has_are_names_like_others(
+    tmp_path: Path, name: str
+) -> None:
+    odd = {"problem": name, "problem_key": name, "dialect": name, "skill": name, "parent": name}
+    RecordStore(tmp_path).append([rollout(name, 0, row, **odd) for row in range(2)])
+    (data,) = re.findall(r'id="data">(.*?)</script>', RunsView([tmp_path]).page(live=False))
+    hashes = ["#problems", f"#problem/0/{name}/{name}", f"#rollout/0/{name}/0/1", f"#{name}"]
+    route = f"for (const one of {json.dumps(hashes)}) {{ location.hash = one; route(); }}"
+    said = on_a_page(
+        SCRIPT.text,
+        before=f"document.getElementById('data').textContent = '{data}';",
+        ready="view.runs.length",
+        gives=f"(() => {{ {route} return shown() }})()",
+    )
+    assert f"2 rollouts of this group: {name}, step 0" in said["detail"]
+    assert "int x = 1;" in said["detail"]
+    assert f"{name}other{name}2" in said["problems"].replace("\n", "")
+    assert f"{tmp_path.name}{name}02" in said["history"], "run, stage, step, asked"
+
+
 def test_a_rollout_shows_what_its_rounds_took_beside_pytorch_and_the_speed_of_light(
     tmp_path: Path,
 ) -> None:
