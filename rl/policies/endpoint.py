@@ -74,7 +74,7 @@ class Endpoint:
         request = urllib.request.Request(self.url + path, data, headers)
         try:
             with urllib.request.urlopen(request, timeout=timeout_s) as answer:
-                text = answer.read().decode()
+                text = answer.read().decode(errors="replace")
         except urllib.error.HTTPError as error:
             said = f"{self.url}{path}: {error.code} {_message(error)}"
             if error.code in BUSY:
@@ -97,7 +97,7 @@ class _BusyError(EndpointError):
 def _parsed(text: str, where: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text if len(text) < 200 else _not_json(where)
 
 
