@@ -6,8 +6,9 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException, IncompleteRead
 from typing import Any, TypeVar
@@ -115,6 +116,17 @@ def _message(error: urllib.error.HTTPError) -> str:
     except (ValueError, AttributeError):
         pass
     return " ".join(str(text or error.reason).split())[:400]
+
+
+@contextmanager
+def as_expected(where: str) -> Iterator[None]:
+    """What is missing in a server's answer, as an EndpointError of one line."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError):
+        raise EndpointError(
+            f"{where}: the answer has not what OpenAI's interface asks for"
+        ) from None
 
 
 def all_of(
