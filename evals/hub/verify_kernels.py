@@ -9,6 +9,7 @@ from pathlib import Path
 from kernelwright.data.runs.folder import Folder
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.judge import BatchJudge
+from kernelwright.envs.system.paths import in_utf8
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Speedup, Task, Verdict
 from kernelwright.evals.hub.kernels import KERNELS, MODULES, Kernel, chosen_kernels, suffix_of
 from kernelwright.evals.hub.upload import PublishError
@@ -59,7 +60,9 @@ def _job(folder: Path, kernel: Kernel, dialect: str, published: str) -> tuple[Pr
     if missing := [one for one in (module, source) if not one.is_file()]:
         raise PublishError(f"{published} lacks {missing[0].relative_to(folder)}")
     text = source.read_bytes().decode(errors="replace")
-    if not text.endswith(str(kernel.found.source)):  # a Python file has lines about it before
+    if not text.endswith(
+        in_utf8(str(kernel.found.source))
+    ):  # a Python file has lines about it before
         raise PublishError(f"{published} holds another kernel for {kernel.name}: publish it again")
     problem = load_problem(module)
     return problem, Task(problem=problem, dialect=dialect).candidate(text)

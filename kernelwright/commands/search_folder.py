@@ -162,9 +162,7 @@ def _conclude(folder: Path, wanted: Wanted, records: Sequence[Record]) -> list[F
     found = found_in(records)
     for one in found:
         if one.source is not None:
-            path = file_of(folder, one.problem, wanted.settings.dialect)
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(one.source, encoding="utf-8")
+            write_whole(file_of(folder, one.problem, wanted.settings.dialect), one.source)
     told = {"date": datetime.now(UTC).date().isoformat()}
     told |= results(found, records, wanted.settings.budget)
     write_whole(folder / SEARCH_RESULTS, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
