@@ -333,7 +333,7 @@ def test_the_command_searches_is_resumed_and_refuses_another_question(tmp_path: 
     done = search(*words)
     assert done.returncode == 1, done.stderr
     assert done.stdout == "m: 0 of 4 answers correct\n"
-    assert "writes at most 4 answers to each of 1 problems" in done.stderr
+    assert "is asked for 4 answers, problems: 1" in done.stderr
     last = (out / "progress.log").read_text().splitlines()[-1]
     assert "4/4 written, 4 judged, 2/2 steps, 0% of problems solved" in last
     again = search(*words, "--resume", "--json")

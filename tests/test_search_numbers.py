@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kernelwright.data.runs.records import answer_of
 from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN, STAGES
-from kernelwright.envs.types import Evaluation, Record, Verdict
+from kernelwright.envs.types import Evaluation, Record, Timing, Verdict
 from kernelwright.evals.numbers.search_results import best_so_far, found_in
 from kernelwright.rl.search.archive import Archive, Tried
 from kernelwright.rl.search.features import features
@@ -69,6 +69,18 @@ def test_a_kind_is_known_by_the_share_of_time_that_it_saved() -> None:
         (here, "tile"): Known(asked=2),
     }
     assert known_of([archive], before=1) == {}
+
+
+@pytest.mark.parametrize(("speed", "saved"), [(1.5, 0.0), (4.0, 0.5)])
+def test_what_noise_may_have_saved_pays_nothing(speed: float, saved: float) -> None:
+    noisy = Timing(baseline_ns=(1000,) * 3, candidate_ns=(500, 1000, 2000))
+    archive, (first,), (child,) = Archive("cpp", "loss"), records_of([1.0]), records_of([speed])
+    first = replace(first, evaluation=nouns.correct(noisy))
+    child = replace(child, step=1, skill="fuse", parent=answer_of(first).key)
+    archive.add([first, child])
+    (known,) = known_of([archive]).values()
+    assert (known.asked, known.helped) == (1, int(saved > 0))
+    assert known.saved == pytest.approx(saved)
 
 
 def test_a_bandit_asks_more_often_for_the_kind_that_helps() -> None:

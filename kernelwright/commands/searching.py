@@ -158,8 +158,8 @@ def _searched(wanted: Wanted, folder: Path, *, resume: bool) -> list[Found]:
     if why := not_judged_here(wanted.settings.dialect):
         typer.echo(why, err=True)
         raise typer.Exit(FAILED)
-    asked = f"{wanted.settings.budget} answers to each of {len(wanted.suite.problems)} problems"
-    typer.echo(f"{wanted.model} writes at most {asked}", err=True)
+    count, budget = len(wanted.suite.problems), wanted.settings.budget
+    typer.echo(f"{wanted.model} is asked for {budget} answers, problems: {count}", err=True)
     again = f": --resume goes on with {folder}"
     with judging(again), told(*errors), held_alone(folder):
         return search_model(wanted, folder, resume=resume)
