@@ -36,6 +36,7 @@ from kernelwright.evals.numbers.against_given import without_given, words_of_out
 from kernelwright.evals.numbers.compiled_baselines import keep_baselines
 from kernelwright.evals.numbers.metrics import Scores, record_scores
 from kernelwright.evals.numbers.summary import RunFacts, cards, float32, write_summary
+from kernelwright.evals.page.levels import unjudged_lines
 from kernelwright.evals.page.report import (
     clock,
     over_the_least_time,
@@ -151,6 +152,8 @@ def conclude(console: Console, out_dir: Path, facts: RunFacts, records: Sequence
         console.print(given_line(given), highlight=False, soft_wrap=True)
     if against := measured.get("against_compile"):
         console.print(compile_line(against, summary["compile"]["no_baseline"]), highlight=False)
+    for line in unjudged_lines(without_given(records)):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     if line := throttled_line(records):
         console.print(line, highlight=False, soft_wrap=True)
     parts = write_report(out_dir), clock(sum(facts.seconds.values())), float32(summary)

@@ -166,8 +166,11 @@ def _searched(wanted: Wanted, folder: Path, *, resume: bool) -> list[Found]:
 
 
 def _suite(what: str, first: int | None) -> Suite:
-    """One module as a suite, or the suite's first problems; prints what was left out."""
+    """One module as a suite, or the suite's first problems; prints what was left out. Raises
+    ValueError where nothing is left."""
     from kernelwright.commands.problem_prompt import ask
+    from kernelwright.data.runs.progress import told_while_waiting
+    from kernelwright.data.suites.broken import RUN, broken
     from kernelwright.data.suites.load import Suite, load_suite
 
     if what.endswith(".py"):
@@ -175,7 +178,17 @@ def _suite(what: str, first: int | None) -> Suite:
     whole = load_suite(what)
     for note in whole.notes:
         typer.echo(note, err=True)
-    return Suite(spec=whole.spec, problems=whole.problems[:first])
+    asked = whole.problems[:first]
+    with told_while_waiting(lambda: RUN):
+        silent = broken(asked)
+    for one in asked:
+        if one.key in silent:
+            typer.echo(
+                f"left out, its module does not run: {one.name}: {silent[one.key]}", err=True
+            )
+    if len(silent) == len(asked):
+        raise ValueError(f"{what} has no problem that can be searched")
+    return Suite(spec=whole.spec, problems=tuple(one for one in asked if one.key not in silent))
 
 
 def _options(pairs: list[str]) -> dict[str, Any]:
