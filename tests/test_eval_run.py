@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from kernelwright.cli import app
 from kernelwright.data.runs.progress import Answered
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.policy import Completion, Finish, OnFinished, Prompt, Sampling
@@ -191,3 +195,14 @@ def test_a_problem_whose_module_does_not_run_costs_no_other_one_and_no_rate(judg
     assert [count for count, *_ in policy.asked] == [2, 1, 2, 1], "batches of two rows of nine"
     again = evaluate(policy, problems, judge, SETTINGS, kept.extend, {one.id for one in kept})
     assert again == []
+
+
+def test_an_evaluation_of_which_nothing_was_judged_fails(tmp_path: Path) -> None:
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "odd.py").write_text(BROKEN.code, encoding="utf-8")
+    words = ["eval", "tests.toy_provider:right", "--suite", f"modules:{tmp_path / 'modules'}"]
+    done = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "out"), "--json"])
+    assert done.exit_code == 1, done.output
+    assert json.loads(done.stdout)["held_out"]["measured"]["unjudged"] == 1
+    assert "odd cannot be judged: NameError: name 'y' is not defined" in done.stderr
+    assert "nothing was judged: there is no rate" in done.stderr

@@ -149,7 +149,12 @@ def compare(first: Side, second: Side) -> Comparison:
         speed_ratio=as_ratio(_gain(pairs, _log_speedup)) if comparable else None,
         better=[one.problem for one in pairs if one.rise > 0],
         worse=[one.problem for one in pairs if one.rise < 0],
-        remarks=[*_unlike(first, second), *_apart(sides, shared), *_elsewhere(left, right)],
+        remarks=[
+            *_unlike(first, second),
+            *_apart(sides, shared),
+            *_unjudged(left, right),
+            *_elsewhere(left, right),
+        ],
     )
 
 
@@ -170,6 +175,12 @@ def _apart(sides: Sequence[Mapping[str, Sequence[Record]]], shared: Sequence[str
     for name, side in zip(("first", "second"), sides, strict=True):
         if more := len(side) - len(shared):
             yield f"{more} problems of the {name} were not asked on the other side: left out"
+
+
+def _unjudged(left: Sequence[Record], right: Sequence[Record]) -> Iterator[str]:
+    for name, side in (("first", left), ("second", right)):
+        if count := record_scores(side).unjudged:
+            yield f"{count} answers of the {name} were not judged: in no rate"
 
 
 def _elsewhere(left: Sequence[Record], right: Sequence[Record]) -> Iterator[str]:

@@ -147,12 +147,14 @@ def row_of(address: str) -> Row:
     """The row of what `RUN` or `RUN:SIDE` names. Raises OSError, and ValueError where it was not
     measured to its end."""
     folder, side, records = find_side(address)
+    found = record_scores(records)
+    if not found.n:
+        raise ValueError(f"{address}: none of its {len(records)} answers was judged")
     try:
         summary = read_summary(folder)
     except FileNotFoundError:
         raise ValueError(f"{folder} has no summary.json yet: --resume goes on with it") from None
     problems = group(records, lambda one: one.problem_key)
-    found = record_scores(records)
     results = {key: _result(rows) for key, rows in sorted(problems.items())}
     environments = {one.evaluation.environment for one in records} - {""}
     question = _question(folder, side, records)
