@@ -97,6 +97,23 @@ def test_a_rollout_shows_what_its_rounds_took_beside_pytorch_and_the_speed_of_li
     assert without.count("thin") == 0
 
 
+def test_one_slow_round_does_not_press_the_others_together() -> None:
+    even, odd = [90, 95, 100, 105, 110], [90, 95, 100, 105, 9000]
+    assert by_script(f"edgeOf([{even}, {even}])") == 110
+    assert by_script(f"edgeOf([{even}, {odd}])") == 210
+    assert "longest" not in by_script(f"timesSaid([{even}, {even}], null)")
+    assert ", longest 110 µs and 9 ms" in by_script(f"timesSaid([{even}, {odd}], null)")
+
+
+def test_the_best_speed_is_of_the_kernel_that_is_surest_to_be_fast() -> None:
+    rows = [
+        {"verdict": "correct", "reward": None, "speed": speed, "low": low}
+        for speed, low in ((2.19, 0.3), (1.14, 0.92), (0.8, 0.5), (None, None))
+    ]
+    assert by_script(f"tally({json.dumps(rows)}).best") == 1.14
+    assert by_script(f"{json.dumps(rows)}.reduce((a, b) => rank(b) > rank(a) ? b : a).low") == 0.92
+
+
 @pytest.mark.parametrize(("count", "dots", "unseen"), [(60, 60, 0), (61, 31, 31), (600, 60, 60)])
 def test_a_curve_tells_the_pointer_its_values_also_where_dots_would_be_too_many(
     count: int, dots: int, unseen: int

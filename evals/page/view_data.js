@@ -42,14 +42,15 @@ function chosenRows(runs, wanted) {
 }
 
 function tally(rows) {
-  // What a set of rows comes to; unjudged ones say nothing of their kernels.
+  // What a set of rows comes to; unjudged ones say nothing of their kernels. The best speed is that of the kernel which is
+  // surest to be fast, by the lower end of its interval.
   const judged = rows.filter(one => one.verdict !== "unjudged"), paid = rows.filter(one => one.reward !== null);
   const correct = judged.filter(one => one.verdict === "correct").length;
-  const speeds = rows.map(one => one.speed).filter(one => one !== null);
+  const timed = rows.filter(one => one.low !== null);
   return {
     asked: rows.length, correct: judged.length ? correct / judged.length : null,
     reward: paid.length ? paid.reduce((sum, one) => sum + one.reward, 0) / paid.length : null,
-    best: speeds.length ? speeds.reduce((a, b) => Math.max(a, b)) : null,
+    best: timed.length ? timed.reduce((a, b) => b.low > a.low ? b : a).speed : null,
   };
 }
 
@@ -93,7 +94,7 @@ function stepsOf(problem) {
 }
 
 function rank(row) {
-  return (row.verdict === "correct" ? 1e6 : 0) + (row.speed || 0) * 1e3 + (row.reward || 0);
+  return (row.verdict === "correct" ? 1e6 : 0) + (row.low || 0) * 1e3 + (row.reward || 0);
 }
 
 const MOST_LINES = 1500, CONTEXT = 3;
