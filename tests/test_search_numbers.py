@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelwright.commands.searching import _together
 from kernelwright.data.runs.records import answer_of
 from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN, STAGES
 from kernelwright.envs.types import Evaluation, Record, Timing, Verdict
-from kernelwright.evals.numbers.search_results import best_so_far, found_in
+from kernelwright.evals.numbers.metrics import wilson
+from kernelwright.evals.numbers.search_results import best_so_far, found_in, results
 from kernelwright.rl.search.archive import Archive, Tried
 from kernelwright.rl.search.features import features
 from kernelwright.rl.search.kinds import with_kinds
@@ -223,6 +225,23 @@ def test_the_speed_that_counts_is_the_one_measured_again_of_a_kernel_that_is_sti
     assert (found.first.median, found.again.median) == (1.5, 1.4)
     (lost,) = found_in([first[0], again[0]])
     assert (lost.source, lost.again, lost.right, lost.changed) == (None, None, 1, 1)
+
+
+def test_what_was_found_for_all_problems_stands_with_intervals_over_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without_modules(monkeypatch)
+    records = searched("evolve")
+    seen = results(found_in(records), records, 24)
+    assert (seen["solved"], seen["solved_ci"]) == (3, wilson(3, 3))
+    assert seen["faster_ci"] == wilson(seen["faster"], 3)
+    low, high = seen["geomean_speedup_ci"]
+    assert low <= seen["geomean_speedup"] <= high
+    line = _together(seen)
+    assert line.startswith(
+        "solved 3 of 3: 100.0 % [43.8 %, 100.0 %] · surely faster than PyTorch 3"
+    )
+    assert line.endswith("] over 3 timed again")
 
 
 def test_a_kernel_without_a_verdict_when_measured_again_keeps_its_first_measurement() -> None:

@@ -111,11 +111,9 @@ def search_model(
     return found
 
 
-def forecasts_seen(folder: Path) -> dict[str, Any]:
-    """What came of a search's forecasts of speed."""
-    found: dict[str, Any] = json.loads((folder / SEARCH_RESULTS).read_text(encoding="utf-8"))[
-        "forecasts"
-    ]
+def results_seen(folder: Path) -> dict[str, Any]:
+    """What a search wrote of itself when it ended."""
+    found: dict[str, Any] = json.loads((folder / SEARCH_RESULTS).read_text(encoding="utf-8"))
     return found
 
 

@@ -12,6 +12,8 @@ from kernelwright.commands.option_types import AskedDialect, Kinds, Mode, Start,
 from kernelwright.commands.shared import FAILED, judging, told
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kernelwright.commands.search_folder import Wanted
     from kernelwright.data.suites.load import Suite
     from kernelwright.evals.numbers.search_results import Found
@@ -208,7 +210,7 @@ def _short(what: str) -> str:
 
 def _show(found: list[Found], wanted: Wanted, folder: Path) -> None:
     """A line a problem, what helped, and where it all is."""
-    from kernelwright.commands.search_folder import file_of, forecasts_seen, kinds_seen
+    from kernelwright.commands.search_folder import file_of, kinds_seen, results_seen
 
     for one in found:
         line = f"{one.problem}: {one.right} of {one.asked} answers correct"
@@ -226,9 +228,24 @@ def _show(found: list[Found], wanted: Wanted, folder: Path) -> None:
         if one.source is not None:
             line += f"  {file_of(folder, one.problem, wanted.settings.dialect)}"
         typer.echo(line)
+    if len(found) > 1:
+        typer.echo(_together(results_seen(folder)))
     for kind, known in sorted(kinds_seen(folder).items(), key=lambda one: -one[1].mean):
         saved = f"{known.mean:.1%} of the time saved on average"
         typer.echo(f"{kind}: asked for {known.asked} times, helped {known.helped} times, {saved}")
     if wanted.settings.surrogate != "off":
-        seen = forecasts_seen(folder)
-        typer.echo(FORECASTS.format(**seen))
+        typer.echo(FORECASTS.format(**results_seen(folder)["forecasts"]))
+
+
+def _together(seen: Mapping[str, Any]) -> str:
+    """What was found for all problems, with 95 % intervals over them."""
+    from kernelwright.evals.page.report import percent, speedup, sure
+
+    count = len(seen["problems"])
+    shares = [
+        f"{word} {seen[key]} of {count}: {sure(seen[key] / count, seen[f'{key}_ci'], percent)}"
+        for key, word in (("solved", "solved"), ("faster", "surely faster than PyTorch"))
+    ]
+    best = sure(seen["geomean_speedup"], seen["geomean_speedup_ci"], speedup)
+    timed = f"best kernels {best} over {seen['timed_again']} timed again"
+    return " · ".join([*shares, *([timed] if seen["timed_again"] else [])])
