@@ -209,25 +209,12 @@ def _short(what: str) -> str:
 
 
 def _show(found: list[Found], wanted: Wanted, folder: Path) -> None:
-    """A line a problem, what helped, and where it all is."""
+    """A line a problem, all of them together, what helped, and where it all is."""
     from kernelwright.commands.search_folder import file_of, kinds_seen, results_seen
 
     for one in found:
-        line = f"{one.problem}: {one.right} of {one.asked} answers correct"
-        if not one.asked:
-            line = f"{one.problem}: nothing was asked, the given kernel is correct"
-            line += " and at the target" if one.given else " and was not timed"
-        if speed := one.again or one.first:
-            line += f", best {speed.median:.2f} times ({speed.low:.2f} to {speed.high:.2f})"
-        if one.again and one.first:
-            line += f", {one.first.median:.2f} when it was found"
-        if one.given:
-            line += f"; the given kernel {one.given.median:.2f} times"
-        if one.changed:
-            line += f"; {one.changed} not correct when measured again"
-        if one.source is not None:
-            line += f"  {file_of(folder, one.problem, wanted.settings.dialect)}"
-        typer.echo(line)
+        at = f"  {file_of(folder, one.problem, wanted.settings.dialect)}"
+        typer.echo(_line(one) + (at if one.source is not None else ""))
     if len(found) > 1:
         typer.echo(_together(results_seen(folder)))
     for kind, known in sorted(kinds_seen(folder).items(), key=lambda one: -one[1].mean):
@@ -235,6 +222,23 @@ def _show(found: list[Found], wanted: Wanted, folder: Path) -> None:
         typer.echo(f"{kind}: asked for {known.asked} times, helped {known.helped} times, {saved}")
     if wanted.settings.surrogate != "off":
         typer.echo(FORECASTS.format(**results_seen(folder)["forecasts"]))
+
+
+def _line(one: Found) -> str:
+    """What was found for a problem."""
+    line = f"{one.problem}: {one.right} of {one.asked} answers correct"
+    if not one.asked:
+        line = f"{one.problem}: nothing was asked, the given kernel is correct"
+        line += " and at the target" if one.given else " and was not timed"
+    if speed := one.again or one.first:
+        line += f", best {speed.median:.2f} times ({speed.low:.2f} to {speed.high:.2f})"
+    if one.again and one.first:
+        line += f", {one.first.median:.2f} when it was found"
+    if one.given:
+        line += f"; the given kernel {one.given.median:.2f} times"
+    if one.changed:
+        line += f"; {one.changed} not correct when measured again"
+    return line
 
 
 def _together(seen: Mapping[str, Any]) -> str:
