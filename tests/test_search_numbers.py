@@ -239,7 +239,7 @@ def test_what_was_found_for_all_problems_stands_with_intervals_over_them(
     assert low <= seen["geomean_speedup"] <= high
     line = _together(seen)
     assert line.startswith(
-        "solved 3 of 3: 100.0 % [43.8 %, 100.0 %] · surely faster than PyTorch 3"
+        "solved 3 of 3: 100.0 % [43.9 %, 100.0 %] · surely faster than PyTorch 2"
     )
     assert line.endswith("] over 3 timed again")
 
