@@ -18,6 +18,7 @@ from kernelwright.data.suites.kernelbench import place
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
+from kernelwright.envs.system.paths import no_pipe
 from kernelwright.envs.types import Dialect, Precision, Problem, Record, Task
 from kernelwright.evals.evaluate.run import in_batches
 from kernelwright.evals.evaluate.written import FILE as FILE_OF_WRITTEN
@@ -100,7 +101,7 @@ def _unnamed(stored: Stored, answers: Sequence[Answer]) -> list[str]:
 
 def _of_file(stored: Stored, path: Path, sample: int, problem: Problem, row: int) -> Answer:
     """A file's answer, whole."""
-    source = path.read_text(encoding="utf-8", errors="replace")
+    source = no_pipe(path).read_text(encoding="utf-8", errors="replace")
     response = Response(
         task=Task(problem=problem, dialect=stored.dialect or guess_dialect(path)),
         row=row,
@@ -164,7 +165,7 @@ def guess_dialect(path: Path) -> Dialect:
     for name, one in DIALECTS.items():
         if one.sign is None and one.suffix == path.suffix:
             return name
-    said = _signs(path.read_text(encoding="utf-8", errors="replace"))
+    said = _signs(no_pipe(path).read_text(encoding="utf-8", errors="replace"))
     if len(said) > 1:
         why = f"it looks like {' and '.join(said)}"
         raise AnswersError(

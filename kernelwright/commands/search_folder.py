@@ -19,7 +19,7 @@ from kernelwright.data.suites.load import Suite
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.system.paths import write_whole
+from kernelwright.envs.system.paths import no_pipe, write_whole
 from kernelwright.envs.types import Problem, Record, content_hash
 from kernelwright.evals.evaluate.model import Attempt
 from kernelwright.evals.numbers.search_results import Found, best_so_far, found_in, results
@@ -142,7 +142,10 @@ def given_kernels(path: Path, problems: Sequence[Problem], dialect: str) -> dict
     suffix = DIALECTS[dialect].suffix
     if other := [file for file in files.values() if file.suffix != suffix]:
         raise ValueError(f"--start {other[0]}: answers are in {dialect} ({suffix}); see --dialect")
-    return {key: file.read_text(encoding="utf-8") for key, file in files.items()}
+    return {
+        key: no_pipe(file).read_text(encoding="utf-8", errors="replace")
+        for key, file in files.items()
+    }
 
 
 def _file_name(problem: str, dialect: str) -> str:
