@@ -14,7 +14,7 @@ from kernelwright.cli import app
 from kernelwright.envs.policy import Finish, Sampling
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies import endpoint
-from kernelwright.rl.policies.endpoint import AbsentError, EndpointError, all_of
+from kernelwright.rl.policies.endpoint import AbsentError, EndpointError, RefusedError, all_of
 from kernelwright.rl.policies.hf import load_policy, open_policy
 from kernelwright.rl.policies.providers.openai import Usage
 from tests.chat_script import chat_script
@@ -93,6 +93,22 @@ def test_a_busy_endpoint_is_asked_again_and_a_refusal_is_one_line(server: Loopba
     server.failing = [(429, "no more")] * 4
     with pytest.raises(EndpointError, match="429 no more"):
         policy.complete(["Add."], GREEDY)
+
+
+def test_a_prompt_that_is_refused_costs_no_other_answer_and_is_told(
+    server: LoopbackVllm, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = open_policy(f"openai:{BASE}@{server.url}")
+    server.failing = [(400, "too long")]
+    found = policy.complete(["Add."] * 3, GREEDY)
+    assert sorted(one.finish is Finish.OTHER and one.text == "" for one in found) == [False] * 2 + [
+        True
+    ]
+    said = capsys.readouterr().err
+    assert "1 of 3 prompts were refused, and have no answer: http" in said
+    server.failing = [(400, "no such parameter")] * 3
+    with pytest.raises(RefusedError, match="400 no such parameter"):
+        policy.complete(["Add."] * 3, GREEDY)
 
 
 def test_a_connection_that_breaks_off_is_tried_again(

@@ -18,6 +18,8 @@ from kernelwright.rl.models.weights import ModelError
 T = TypeVar("T")
 BUSY = (408, 429, 500, 502, 503, 504)
 """Answers after which the same request may be answered later."""
+REFUSED = (400, 413, 422)
+"""Answers that are about the request alone."""
 BROKEN_OFF = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, IncompleteRead)
 """Ends of a connection that a server had taken."""
 WAITS_S = (1.0, 4.0, 16.0)
@@ -33,6 +35,10 @@ class EndpointError(ModelError):
 
 class AbsentError(EndpointError):
     """No server answers at this address."""
+
+
+class RefusedError(EndpointError):
+    """A server that does not take one request, as one that is too long or against its rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,7 @@ class Endpoint:
             said = f"{self.url}{path}: {error.code} {_message(error)}"
             if error.code in BUSY:
                 raise _BusyError(said, error.headers.get("Retry-After")) from None
-            raise EndpointError(said) from None
+            raise (RefusedError if error.code in REFUSED else EndpointError)(said) from None
         except (OSError, HTTPException) as error:
             why = getattr(error, "reason", None) or error
             if isinstance(why, BROKEN_OFF):

@@ -23,7 +23,7 @@ from kernelwright.envs.policy import (
     messages_of,
 )
 from kernelwright.rl.models.weights import ModelError
-from kernelwright.rl.policies.endpoint import Endpoint, EndpointError, all_of
+from kernelwright.rl.policies.endpoint import Endpoint, EndpointError, RefusedError, all_of
 from kernelwright.rl.policies.providers import base
 
 URL, KEY, PRICES = "OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_PRICES"
@@ -78,12 +78,26 @@ class ChatPolicy:
     def complete(
         self, prompts: Sequence[Prompt], sampling: Sampling, on_finished: OnFinished | None = None
     ) -> list[Completion]:
-        """Several requests at a time; then says how many tokens, and dollars, were spent so far."""
+        """Several requests at a time; then says how many tokens, and dollars, were spent so far.
+
+        A prompt that the endpoint refuses has an empty answer, and a line says so. Raises
+        RefusedError where it refuses all of them.
+        """
+        refused: list[str] = []
 
         def ask(number: int) -> Completion:
-            return self._one(prompts[number], sampling, sampling.seed + sampling.number(number))
+            try:
+                return self._one(prompts[number], sampling, sampling.seed + sampling.number(number))
+            except RefusedError as error:
+                refused.append(str(error))
+                return Completion(text="", finish=Finish.OTHER)
 
         found = all_of(len(prompts), ask, AT_ONCE, on_finished)
+        if refused and len(refused) == len(prompts):
+            raise RefusedError(refused[0])
+        if refused:
+            said = f"{len(refused)} of {len(prompts)} prompts were refused, and have no answer"
+            print(f"{self.model}: {said}: {refused[0]}", file=sys.stderr)
         print(f"{self.model}: {self.usage.line()}", file=sys.stderr)
         return found
 
