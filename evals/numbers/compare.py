@@ -203,14 +203,15 @@ def _precisions(records: Sequence[Record]) -> set[bool]:
 
 def _pass_at_k(pairs: Sequence[Pair]) -> dict[int, tuple[float | None, float | None]]:
     """k → pass@k of both sides, over problems with at least k judged samples on each."""
-    found = {}
+    means: dict[int, tuple[float | None, float | None]] = {}
     for k in (1, 2, 4, 8, 16, 32):
         both = [one for one in pairs if min(len(judged(one.first)), len(judged(one.second))) >= k]
         if both:
             firsts, seconds = [one.first for one in both], [one.second for one in both]
-            one, other = mean_pass_at_k(firsts, k), mean_pass_at_k(seconds, k)
-            found[k] = (one and one.mean, other and other.mean)
-    return found
+            draws = mean_pass_at_k(firsts, k), mean_pass_at_k(seconds, k)
+            one, other = (found.mean if found else None for found in draws)
+            means[k] = (one, other)
+    return means
 
 
 def _gain(pairs: Sequence[Pair], value: Value) -> Gain | None:
