@@ -199,6 +199,17 @@ def test_progress_is_also_written_to_a_log_of_the_folder(
     assert len((tmp_path / LOG).read_text().splitlines()) == 2
 
 
+def test_slow_things_are_told_of_before_there_are_many(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with Counted("written", 9, every=16) as one_more:
+        for now[0] in range(0, 56, 7):
+            one_more()
+    assert [line.split()[1] for line in capsys.readouterr().err.splitlines()] == ["4/9", "7/9"]
+
+
 def test_what_is_waited_for_is_named_again_and_again_and_nothing_else(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,6 +16,8 @@ from typing import Any, Self
 from kernelwright.data.runs.stages import axis
 
 LOG, LOGGED_EVERY_S = "progress.log", 10.0
+QUIET_S = 20.0
+"""Longest that things which are done one by one are not told of."""
 SHOWN = {
     "loss": "loss",
     "mean_token_accuracy": "token accuracy",
@@ -152,8 +154,10 @@ class Counted:
         self.display, self.total, self.done, self.every = StageDisplay(stage), total, done, every
         self.figures: Mapping[str, Any] = {}
         self._lock = Lock()
+        self._shown_at = time.monotonic()
 
     def __enter__(self) -> Self:
+        self._shown_at = time.monotonic()
         self.display.begin(self.total, self.done)
         return self
 
@@ -161,13 +165,16 @@ class Counted:
         self.display.end()
 
     def __call__(self) -> None:
-        """One more is done; where there is no bar, a line is written for each `every`-th."""
+        """One more is done; where there is no bar, a line is written for each `every`-th, and for
+        one that comes `QUIET_S` after the last line."""
         with self._lock:
             self._one_more()
 
     def _one_more(self) -> None:
         self.done += 1
-        if self.display.live or self.done % self.every == 0 or self.done == self.total:
+        quiet = time.monotonic() - self._shown_at >= QUIET_S
+        if self.display.live or quiet or self.done % self.every == 0 or self.done == self.total:
+            self._shown_at = time.monotonic()
             self.display.show(self.done, self.figures, self.said())
 
     def reach(self, done: int, figures: Mapping[str, Any]) -> None:
