@@ -13,21 +13,22 @@ from typing import Any
 
 @contextmanager
 def chat_script(
-    answers: Sequence[str] | Callable[[dict[str, Any]], str],
+    answers: Sequence[str] | Callable[[dict[str, Any]], str | bytes],
 ) -> Iterator[tuple[str, list[list[dict[str, Any]]]]]:
-    """(its address, the messages of each request so far)"""
+    """(its address, the messages of each request so far); bytes are the whole body of an answer."""
     asked: list[list[dict[str, Any]]] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             content = answers(body) if callable(answers) else answers[len(asked)]
-            message = {"role": "assistant", "content": content}
+            message = {"role": "assistant", "content": str(content)}
             asked.append(body["messages"])
             choice = {"index": 0, "message": message, "finish_reason": "stop"}
             told = {"id": "1", "object": "chat.completion", "created": 0, "model": body["model"]}
             told["usage"] = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-            data = json.dumps({**told, "choices": [choice]}).encode()
+            whole = json.dumps({**told, "choices": [choice]}).encode()
+            data = content if isinstance(content, bytes) else whole
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))

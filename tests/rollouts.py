@@ -67,6 +67,9 @@ class ScriptedJudge:
         seed: int | None = None,
     ) -> list[Evaluation]:
         self.calls.append(([candidate.source for _, candidate in jobs], timed))
+        if on_done:
+            for _ in jobs:
+                on_done()
         return [self.judge(candidate.source, timed) for _, candidate in jobs]
 
     def judge(self, source: str, timed: bool) -> Evaluation:

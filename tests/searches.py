@@ -15,7 +15,7 @@ from kernelwright.envs.policy import Completion, Finish, OnFinished, Sampling, t
 from kernelwright.envs.types import Evaluation, Record
 from kernelwright.rl.search.kinds import kinds_for
 from kernelwright.rl.search.mode import start_mode
-from kernelwright.rl.search.search import Search
+from kernelwright.rl.search.search import UNWATCHED, Search
 from kernelwright.rl.search.settings import SearchSettings
 from tests import nouns
 from tests.landscape import CODES, PLANS, World, hinted, named
@@ -46,15 +46,13 @@ class Improver:
     def complete(
         self, prompts: Sequence[Any], sampling: Sampling, on_finished: OnFinished | None = None
     ) -> list[Completion]:
-        return [
-            Completion(
-                text=self.one(
-                    text_of(prompt), random.Random(f"{sampling.seed}/{sampling.number(place)}")
-                ),
-                finish=Finish.STOP,
-            )
-            for place, prompt in enumerate(prompts)
-        ]
+        found = []
+        for place, prompt in enumerate(prompts):
+            rng = random.Random(f"{sampling.seed}/{sampling.number(place)}")
+            found.append(Completion(text=self.one(text_of(prompt), rng), finish=Finish.STOP))
+            if on_finished:
+                on_finished(place, found[-1])
+        return found
 
     def one(self, prompt: str, rng: random.Random) -> str:
         hint = hinted(prompt)
@@ -130,8 +128,9 @@ def searched(
     **changed: Any,
 ) -> list[Record]:
     """The records of a search in this world; with `stop_after`, of one that is killed. `start` has
-    the kernels that it is given."""
+    the kernels that it is given; a `watcher` is told."""
     start, knowledge = changed.pop("start", None), changed.pop("knowledge", None)
+    watcher = changed.pop("watcher", UNWATCHED)
     records = list(kept)
     calls: list[int] = []
 
@@ -145,8 +144,8 @@ def searched(
     search = Search(problems or PROBLEMS, mode, asked, keep, kept, knowledge, start)
     judge = judge or World()
     try:
-        search.run(policy or Improver(), judge)
-        search.measure_again(judge)
+        search.run(policy or Improver(), judge, watcher)
+        search.measure_again(judge, watcher)
     except Stopped:
         pass
     return records

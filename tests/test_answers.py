@@ -28,7 +28,7 @@ from kernelwright.evals.evaluate.kernelbench_protocol import (
 from kernelwright.evals.evaluate.model import EvalError
 from kernelwright.evals.evaluate.stored import ask_kernelbench, evaluate_answers, show_levels
 from kernelwright.evals.numbers.summary import read_summary
-from tests.stored_answers import ANSWERS, write_answers, write_suite
+from tests.stored_answers import ANSWERS, INLINE_SHIFT, write_answers, write_suite
 
 pytestmark = pytest.mark.sandbox
 
@@ -212,20 +212,23 @@ def test_a_python_file_says_what_it_is_in(tmp_path: Path, source: str, dialect: 
     assert guess_dialect(path) is dialect
 
 
-@pytest.mark.parametrize(
-    ("source", "says"),
-    [
-        ("class ModelNew: pass", "it does not say what it is written in"),
-        ("@triton.jit\ndef f(): load_inline()", "it looks like inline and triton"),
-    ],
-)
-def test_a_file_that_does_not_say_is_refused_by_name(
-    tmp_path: Path, source: str, says: str
-) -> None:
+def test_a_file_that_says_two_is_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "level_1_problem_1_sample_0_kernel.py"
-    path.write_text(source)
-    with pytest.raises(AnswersError, match=f"{path}: {says}; .*--dialect"):
+    path.write_text("@triton.jit\ndef f(): load_inline()")
+    with pytest.raises(AnswersError, match=f"{path}: it looks like inline and triton; .*--dialect"):
         guess_dialect(path)
+
+
+def test_an_answer_in_pytorch_alone_is_an_answer_like_others(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for sample, text in enumerate(("class ModelNew: pass", INLINE_SHIFT, "")):
+        (folder / f"level_1_problem_1_sample_{sample}_kernel.py").write_text(text)
+    found, notes = read_answers(Stored(folder), problems(tmp_path / "suite"))
+    assert [one.response.task.dialect for one in found] == ["inline"] * 3
+    assert notes[0] == (
+        "1 answers name no language, judged as inline: level_1_problem_1_sample_0_kernel.py"
+    )
 
 
 def problems(root: Path) -> tuple[Problem, ...]:

@@ -83,6 +83,25 @@ def test_a_comparison_fails_on_request_where_the_second_is_surely_worse(
     assert CliRunner().invoke(app, ["compare", second, first, "--fail-if-worse"]).exit_code == 0
 
 
+def test_answers_without_a_verdict_are_said_and_where_there_are_no_others_a_comparison_fails(
+    tmp_path: Path,
+) -> None:
+    lost = verdict(Verdict.UNJUDGED)
+    found = compared({"a": [RIGHT], "b": [RIGHT]}, {"a": [lost], "b": [RIGHT]})
+    assert found.remarks == ["1 answers of the second were not judged: in no rate"]
+    sides = ({f"{n}": [one] for n in range(8)} for one in (RIGHT, lost))
+    first, second = (
+        run_folder(tmp_path / name, one) for name, one in zip("ab", sides, strict=True)
+    )
+    done = CliRunner().invoke(app, ["compare", first, second, "--fail-if-worse"])
+    assert done.exit_code == 1
+    assert "no problem was judged on both sides: nothing is compared" in done.output
+    board = CliRunner().invoke(app, ["leaderboard", str(tmp_path / "b.json"), second])
+    assert board.exit_code == 2
+    assert "none of its 8 answers was judged" in board.output
+    assert not (tmp_path / "b.json").exists()
+
+
 @given(SUITES, SUITES)
 def test_only_problems_that_both_were_asked_count_and_the_others_are_said(
     first: Answers, second: Answers
@@ -95,7 +114,8 @@ def test_only_problems_that_both_were_asked_count_and_the_others_are_said(
     found = compared(first, second)
     assert found.problems == len(shared)
     assert found.scores[0].n == sum(len(first[name]) for name in shared)
-    assert len(found.remarks) == sum(len(one) > len(shared) for one in (first, second))
+    apart = [one for one in found.remarks if "not asked on the other side" in one]
+    assert len(apart) == sum(len(one) > len(shared) for one in (first, second))
 
 
 @given(SUITES.flatmap(lambda one: st.tuples(st.just(one), st.permutations(sorted(one)))))

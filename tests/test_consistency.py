@@ -183,3 +183,16 @@ def test_rollouts_are_counted_once_for_all_updates_on_them_and_for_each_process(
     monkeypatch.setenv("WORLD_SIZE", "2")
     said = estimates(recipe, on_gpu=False)["grpo"]
     assert said.startswith(f"4 steps, {2 * (6 + 2) * 4} rollouts")
+
+
+@pytest.mark.sandbox
+def test_a_module_of_ones_own_that_does_not_run_is_refused_by_its_name(tmp_path: Path) -> None:
+    for number in range(5):
+        text = MINE.replace("1.0", f"{number}.0")
+        (tmp_path / f"m{number}.py").write_text(text, encoding="utf-8")
+    words = f"data.train_suite=modules:{tmp_path}", "data.sft_suite=starter:sft"
+    assert found(*words) == ""
+    (tmp_path / "m3.py").write_text(MINE.replace("x + 1.0", "x + y"), encoding="utf-8")
+    (line,) = found(*words).splitlines()
+    assert line.startswith("data.train_suite: m3 does not run (NameError: name 'y' is not defined")
+    assert line.endswith("mend it, or take it out")

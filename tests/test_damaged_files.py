@@ -10,12 +10,15 @@ import pytest
 from typer.testing import CliRunner
 
 from kernelwright.cli import app
+from kernelwright.commands.search_folder import given_kernels
 from kernelwright.data.importers.tables import table_rows
 from kernelwright.data.runs.folder import EVALUATION_FILE, DamagedError, Folder
 from kernelwright.data.runs.metrics import MetricsFile
 from kernelwright.data.runs.records import StoreError, read_records
 from kernelwright.data.suites.row_folder import FolderError, RowFolder
 from kernelwright.data.suites.rows import RowError, read_rows
+from kernelwright.envs.types import Case, Problem
+from kernelwright.evals.evaluate.answers import Stored, read_answers
 from kernelwright.evals.evaluate.model import Attempt, EvalError
 from kernelwright.evals.evaluate.written import AnswerStore
 from kernelwright.evals.numbers.compiled_baselines import BASELINES_FILE, read_baselines
@@ -23,7 +26,9 @@ from kernelwright.evals.numbers.summary import read_summary
 from kernelwright.recipe.resolve import RecipeError, resolve
 from kernelwright.rl.models.adapter_folder import ADAPTER_CONFIG, SIDECAR, find_adapter
 from kernelwright.rl.models.weights import ModelError
+from tests.nouns import CODE
 
+PROBLEM = Problem(name="level1/1_P", code=CODE, cases=(Case(name="time", sizes=()),))
 DEEP = "[" * 100_000 + "]" * 100_000 + "\n"
 
 
@@ -103,13 +108,16 @@ def test_a_recipe_that_is_a_link_to_itself_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_pipe_in_a_folder_is_refused_and_nobody_waits_for_its_writer(tmp_path: Path) -> None:
-    for name in ("records.jsonl", "rows.jsonl", "metrics.jsonl", "env.json"):
+    answer, kernel = "level_1_problem_1_sample_0_kernel.cpp", "kernel.cpp"
+    for name in ("records.jsonl", "rows.jsonl", "metrics.jsonl", "env.json", answer, kernel):
         os.mkfifo(tmp_path / name)
     readers = (
         lambda: read_records(tmp_path),
         lambda: read_rows(tmp_path),
         lambda: MetricsFile(tmp_path).read(),
         lambda: Folder(tmp_path).environment(),
+        lambda: read_answers(Stored(tmp_path), [PROBLEM]),
+        lambda: given_kernels(tmp_path / kernel, [PROBLEM], "cpp"),
     )
     for read in readers:
         with pytest.raises(OSError, match="a pipe, expects a file"):

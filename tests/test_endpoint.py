@@ -14,9 +14,10 @@ from kernelwright.cli import app
 from kernelwright.envs.policy import Finish, Sampling
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies import endpoint
-from kernelwright.rl.policies.endpoint import AbsentError, EndpointError, all_of
+from kernelwright.rl.policies.endpoint import AbsentError, EndpointError, RefusedError, all_of
 from kernelwright.rl.policies.hf import load_policy, open_policy
 from kernelwright.rl.policies.providers.openai import Usage
+from tests.chat_script import chat_script
 from tests.loopback_vllm import BASE, LoopbackVllm
 from tests.tiny_model import save_tiny
 
@@ -94,6 +95,22 @@ def test_a_busy_endpoint_is_asked_again_and_a_refusal_is_one_line(server: Loopba
         policy.complete(["Add."], GREEDY)
 
 
+def test_a_prompt_that_is_refused_costs_no_other_answer_and_is_told(
+    server: LoopbackVllm, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = open_policy(f"openai:{BASE}@{server.url}")
+    server.failing = [(400, "too long")]
+    found = policy.complete(["Add."] * 3, GREEDY)
+    assert sorted(one.finish is Finish.OTHER and one.text == "" for one in found) == [False] * 2 + [
+        True
+    ]
+    said = capsys.readouterr().err
+    assert "1 of 3 prompts were refused, and have no answer: http" in said
+    server.failing = [(400, "no such parameter")] * 3
+    with pytest.raises(RefusedError, match="400 no such parameter"):
+        policy.complete(["Add."] * 3, GREEDY)
+
+
 def test_a_connection_that_breaks_off_is_tried_again(
     server: LoopbackVllm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +121,39 @@ def test_a_connection_that_breaks_off_is_tried_again(
     server.breaks_off = 3
     with pytest.raises(EndpointError, match=r"broke the connection off \(.*\)$"):
         policy.complete(["Add."], GREEDY)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"error": {"message": "no credits"}}',
+        b'{"choices": []}',
+        b'{"choices": [{"message": null}]}',
+        b'{"choices": [{"message": {"content": 3}}]}',
+        b'{"choices": [{"message": {"content": [{"type": "text"}]}}]}',
+        b"[]",
+        b"hello",
+        b"",
+        b"\xff\xfe",
+        b"[" * 100_000,
+    ],
+)
+def test_what_is_no_completion_is_one_line_that_says_what_came(body: bytes) -> None:
+    with chat_script(lambda _: body) as (url, _):
+        policy = open_policy(f"openai:odd@{url}")
+        with pytest.raises(EndpointError, match=r"no chat completion, but .|is no JSON") as told:
+            policy.complete(["Add."], GREEDY)
+    assert len(str(told.value).splitlines()) == 1
+    assert len(str(told.value)) < 400
+
+
+def test_a_completion_may_come_in_parts_and_with_odd_counts() -> None:
+    message = {"content": [{"type": "text", "text": "int "}, {"type": "text", "text": "x;"}]}
+    usage = {"prompt_tokens": "3", "completion_tokens": None, "cost": "free"}
+    body = json.dumps({"choices": [{"message": message}], "usage": usage}).encode()
+    with chat_script(lambda _: body) as (url, _):
+        (found,) = open_policy(f"openai:odd@{url}").complete(["Add."], GREEDY)
+    assert (found.text, found.finish) == ("int x;", Finish.OTHER)
 
 
 def test_an_answer_is_heard_of_while_others_are_written() -> None:

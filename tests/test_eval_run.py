@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from kernelwright.cli import app
+from kernelwright.data.runs.progress import Answered
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.policy import Completion, Finish, OnFinished, Prompt, Sampling
 from kernelwright.envs.types import Case, Problem, Record, Role, Verdict
 from kernelwright.evals.evaluate.run import EvalSettings, evaluate
+from kernelwright.evals.numbers.metrics import record_scores
+from kernelwright.evals.page.levels import unjudged_lines
 
 pytestmark = pytest.mark.sandbox
 
@@ -47,6 +54,7 @@ PROBLEMS = tuple(
     )
     for size in (16, 17)
 )
+BROKEN = replace(PROBLEMS[0], name="broken", code=PROBLEMS[0].code.replace("relu(x)", "relu(y)"))
 SETTINGS = EvalSettings(
     stage="eval_after",
     dialect="cpp",
@@ -167,3 +175,34 @@ def test_rows_of_another_stage_are_not_done(judge: Judge) -> None:
 def test_settings_that_make_no_sense_cannot_be_built(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="sample"):
         replace(SETTINGS, **wrong)
+
+
+def test_a_problem_whose_module_does_not_run_costs_no_other_one_and_no_rate(judge: Judge) -> None:
+    problems, policy = (PROBLEMS[0], BROKEN, PROBLEMS[1]), ScriptedPolicy()
+    kept: list[Record] = []
+    told = Answered("eval", 9)
+    found = evaluate(policy, problems, judge, SETTINGS, kept.extend, watcher=told)
+    assert sorted(one.row for one in kept) == list(range(9))
+    assert (told.done, told.judged) == (18, 9)
+    silent = [one for one in found if one.problem == "broken"]
+    assert [one.row for one in silent] == [3, 4, 5]
+    assert {(one.evaluation.verdict, one.evaluation.reason) for one in silent} == {
+        (Verdict.UNJUDGED, "reference_failed")
+    }
+    assert "name 'y' is not defined" in silent[0].evaluation.log
+    assert record_scores(found).n == 6
+    assert unjudged_lines(found) == [f"broken cannot be judged: {silent[0].evaluation.log}"]
+    assert [count for count, *_ in policy.asked] == [2, 1, 2, 1], "batches of two rows of nine"
+    again = evaluate(policy, problems, judge, SETTINGS, kept.extend, {one.id for one in kept})
+    assert again == []
+
+
+def test_an_evaluation_of_which_nothing_was_judged_fails(tmp_path: Path) -> None:
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "odd.py").write_text(BROKEN.code, encoding="utf-8")
+    words = ["eval", "tests.toy_provider:right", "--suite", f"modules:{tmp_path / 'modules'}"]
+    done = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "out"), "--json"])
+    assert done.exit_code == 1, done.output
+    assert json.loads(done.stdout)["held_out"]["measured"]["unjudged"] == 1
+    assert "odd cannot be judged: NameError: name 'y' is not defined" in done.stderr
+    assert "nothing was judged: there is no rate" in done.stderr

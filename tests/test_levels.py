@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,9 @@ from kernelwright.envs.types import Case, Evaluation, Problem, Task, Verdict
 from kernelwright.evals.evaluate.answers import Answer
 from kernelwright.evals.evaluate.eval_results import entry, write_eval_results
 from kernelwright.evals.evaluate.kernelbench_protocol import official, says_correct
+from kernelwright.evals.numbers.metrics import rate_interval, wilson
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
-from kernelwright.evals.page.levels import by_level, plain, print_levels, unjudged_lines
+from kernelwright.evals.page.levels import SURELY, by_level, plain, print_levels, unjudged_lines
 from kernelwright.evals.page.report import write_report
 from tests.nouns import CODE, correct, record, timing, verdict
 
@@ -62,7 +64,21 @@ def test_unjudged_samples_are_in_no_share_and_are_counted() -> None:
     assert (first.n, first.unjudged, first.compiled, first.correct) == (3, 1, 1, 1)
     assert first.fast == {"0": 1 / 3, "0.5": 1 / 3, "0.8": 1 / 3, "1": 1 / 3, "1.5": 1 / 3, "2": 0}
     assert first.pass_at_k == {"1": 0.5, "2": 0.0}
+    assert first.pass_at_k_problems == {"1": 2, "2": 1}
+    assert first.correct_ci == rate_interval([(1, 1), (0, 2)])
+    assert first.fast_ci["1.5"] == first.correct_ci
+    assert first.fast_ci["2"] == rate_interval([(0, 1), (0, 2)])
+    assert first.pass_at_k_ci["2"] == wilson(0, 1)
     assert tenth.fast == {"0": 1.0} | dict.fromkeys(("0.5", "0.8", "1", "1.5", "2"))
+
+
+def test_a_line_of_a_level_has_intervals_and_says_how_many_problems_have_a_say() -> None:
+    written = StringIO()
+    print_levels(Console(file=written, width=200), by_level(RECORDS, PROBLEMS))
+    first, _, rule = written.getvalue().splitlines()
+    assert "correct 33.3 % [" in first
+    assert "pass@2 0.0 % [0.0 %, 79.3 %] of 1 problems" in first
+    assert "lower end" in rule
 
 
 def test_samples_without_an_opinion_are_in_neither_column() -> None:
@@ -145,10 +161,13 @@ def test_the_report_has_the_table_with_both_columns(tmp_path: Path) -> None:
 
 def test_a_terminal_gets_a_table_and_a_file_gets_lines() -> None:
     levels = by_level(RECORDS, PROBLEMS)
-    wide = Console(record=True, width=200, force_terminal=True)
-    print_levels(wide, levels)
-    assert "fast_0.5" in wide.export_text()
+    narrow = Console(record=True, width=80, force_terminal=True)
+    print_levels(narrow, levels)
+    table = narrow.export_text().splitlines()
+    assert "level 1 " in table[1]
+    (fast,) = [line for line in table if "fast_0.5" in line]
+    assert "33.3 % [3.6 %, 87.1 %]" in fast
     plain_console = Console(record=True, width=60, force_terminal=False)
     print_levels(plain_console, levels)
     lines = plain_console.export_text().splitlines()
-    assert [line.split(" · ")[0] for line in lines] == ["level 1", "level 10"]
+    assert [line.split(" · ")[0] for line in lines] == ["level 1", "level 10", SURELY]

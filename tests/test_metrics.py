@@ -124,6 +124,23 @@ def test_scores_know_which_samples_answer_one_problem() -> None:
     assert alike.correct_rate_ci == rate_interval([(4, 4), (0, 4)])
 
 
+@given(st.lists(st.lists(FINDINGS, min_size=1, max_size=4), min_size=1, max_size=8))
+def test_every_figure_lies_in_its_interval(problems: list[list[Evaluation]]) -> None:
+    named = [(str(number), one) for number, some in enumerate(problems) for one in some]
+    found = scores([one for _, one in named], [name for name, _ in named])
+    for value, interval in (
+        (found.correct_rate, found.correct_rate_ci),
+        (found.fast_1, found.fast_1_ci),
+    ):
+        assert value is not None
+        assert interval is not None
+        assert interval[0] <= value <= interval[1]
+    timed = [one for one in problems if geomean_speedup(one)]
+    assert (found.geomean_speedup_ci is None) == (len(timed) < 2)
+    if found.fast_1 == 0:
+        assert found.fast_1_ci == rate_interval([(0, len(one)) for one in problems])
+
+
 @given(st.lists(FINDINGS), st.integers(0, 5))
 def test_unjudged_samples_change_nothing_but_their_own_count(
     findings: list[Evaluation], extra: int
@@ -255,7 +272,9 @@ def test_pass_at_k_refuses_draws_that_cannot_be(drawn: tuple[int, int, int]) -> 
 def test_problems_with_too_few_samples_have_no_say_in_pass_at_k() -> None:
     good, bad = finding(Verdict.CORRECT, 2), finding(Verdict.WRONG)
     lost = finding(Verdict.UNJUDGED)
-    assert mean_pass_at_k([[good, bad], [bad, bad], [good, lost]], 2) == 0.5
+    found = mean_pass_at_k([[good, bad], [bad, bad], [good, lost]], 2)
+    assert found
+    assert (found.mean, found.problems) == (0.5, 2)
     assert mean_pass_at_k([[good]], 2) is None
 
 

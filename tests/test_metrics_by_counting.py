@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from kernelwright.envs.types import Evaluation, Timing, Verdict
 from kernelwright.evals.numbers.metrics import (
     fast_p,
+    geomean_interval,
     geomean_speedup,
     mean_pass_at_k,
     pass_at_k,
@@ -22,6 +23,7 @@ from kernelwright.evals.numbers.metrics import (
     speed_of_light,
     speedup_interval,
     surely_fast_p,
+    wilson,
 )
 from tests.nouns import correct, verdict
 
@@ -51,7 +53,8 @@ def test_the_mean_of_pass_at_k_is_that_of_the_problems(problems: list[list[int |
         draws = [any(value is not None for value in drawn) for drawn in combinations(one, 2)]
         shares.append(sum(draws) / len(draws))
     found = mean_pass_at_k([[finding(value) for value in one] for one in problems], 2)
-    assert found == pytest.approx(statistics.fmean(shares))
+    assert found
+    assert found.mean == pytest.approx(statistics.fmean(shares))
 
 
 @given(SPEEDS, st.integers(0, 400))
@@ -107,6 +110,44 @@ def test_the_interval_of_the_speedup_covers_the_true_mean_about_95_times_in_100(
         low, high = speedup_interval(problems) or (0, 0)
         covered += low <= 1 <= high
     assert 180 <= covered < 200
+
+
+def test_the_interval_of_five_problems_spans_them_and_covers_the_mean_15_times_in_16() -> None:
+    generator, covered = random.Random(4), 0
+    for _ in range(400):
+        logs = [generator.gauss(0, 0.5) for _ in range(5)]
+        low, high = geomean_interval([[math.exp(one)] for one in logs]) or (0, 0)
+        assert (math.log(low), math.log(high)) == pytest.approx((min(logs), max(logs)))
+        covered += low <= 1 <= high
+    assert covered / 400 == pytest.approx(1 - 2 / 2**5, abs=0.03)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.just(5)), min_size=1, max_size=9), st.integers(1, 5)
+)
+def test_pass_at_k_lies_in_its_interval_which_is_no_narrower_than_if_problems_were_all_or_nothing(
+    counts: list[tuple[int, int]], k: int
+) -> None:
+    right, wrong = finding(100), finding(None)
+    found = mean_pass_at_k([[right] * one + [wrong] * (n - one) for one, n in counts], k)
+    assert found
+    assert found.problems == len(counts)
+    assert 0 <= found.low <= found.mean <= found.high <= 1
+    if all(one in (0, n) for one, n in counts):
+        assert (found.low, found.high) == wilson(round(found.mean * len(counts)), len(counts))
+
+
+def test_the_interval_of_pass_at_k_covers_the_true_chance_at_least_95_times_in_100() -> None:
+    generator, covered = random.Random(5), 0
+    for _ in range(300):
+        chances = [generator.betavariate(0.5, 1) for _ in range(25)]
+        problems = [[generator.random() < one for _ in range(4)] for one in chances]
+        verdicts = [[finding(100 if right else None) for right in one] for one in problems]
+        found = mean_pass_at_k(verdicts, 2)
+        assert found
+        # of one answer that fails with 1 - p, p Beta(1/2, 1): E(1 - p)^2 = B(1/2, 3) / B(1/2, 1)
+        covered += found.low <= 1 - 8 / 15 <= found.high
+    assert covered >= 0.95 * 300
 
 
 def test_the_share_of_the_speed_of_light_is_the_mean_of_those_whose_floor_is_known() -> None:

@@ -8,6 +8,7 @@ import pty
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ from kernelwright.data.runs.progress import (
     minutes,
     plan_run,
     resident_bytes,
+    told_while_waiting,
 )
 from kernelwright.envs.types import Baseline
 from kernelwright.evals.evaluate.model import Attempt, EvalError
@@ -195,6 +197,32 @@ def test_progress_is_also_written_to_a_log_of_the_folder(
         with logged(folder), Counted("sorted", 1) as one_more:
             one_more()
     assert len((tmp_path / LOG).read_text().splitlines()) == 2
+
+
+def test_slow_things_are_told_of_before_there_are_many(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with Counted("written", 9, every=16) as one_more:
+        for now[0] in range(0, 56, 7):
+            one_more()
+    assert [line.split()[1] for line in capsys.readouterr().err.splitlines()] == ["4/9", "7/9"]
+
+
+def test_what_is_waited_for_is_named_again_and_again_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = iter(range(10**9))
+    with logged(tmp_path), told_while_waiting(lambda: f"problem {next(place)}", 0.01):
+        time.sleep(0.1)
+    assert capsys.readouterr().err == ""
+    with logged(tmp_path), told_while_waiting(lambda: "endless", 0.01):
+        time.sleep(0.2)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) >= 2
+    assert set(said) == {"endless: 0 s so far"}
+    assert (tmp_path / LOG).read_text().count("endless") == len(said)
 
 
 def test_a_folder_with_nothing_but_a_log_is_unused(tmp_path: Path) -> None:

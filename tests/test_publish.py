@@ -14,7 +14,9 @@ import pytest
 import yaml
 
 from kernelwright.commands.best_of_n import Habits, habits_of
+from kernelwright.data.importers.sets.all_sets import public_set
 from kernelwright.data.runs.records import RecordStore, read_records
+from kernelwright.data.suites.rows import FILE, row_line
 from kernelwright.envs.types import Evaluation, Record, Reward, Verdict
 from kernelwright.evals.hub.publish import Extras, publish
 from kernelwright.evals.hub.upload import PublishError, Target
@@ -25,6 +27,7 @@ from kernelwright.rl.models.adapter_folder import find_adapter
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.recipe.schema import Recipe
 from tests.hub_server import Hub, Repository
+from tests.test_data_diff import right
 
 PROMPT = 'Write it.\n```python\nclass Model: "a\\n" """b"""\n```'
 HERE, THERE = Target(repo="me/kernels"), Target(repo="me/adapter")
@@ -132,11 +135,26 @@ def test_card_says_what_was_measured(tmp_path: Path) -> None:
     head, body = card(tree_of(run_folder(tmp_path)))
     assert head["base_model"] == "HuggingFaceTB/SmolLM2-135M-Instruct"
     assert (head["license"], head["library_name"]) == ("apache-2.0", "peft")
-    assert "| after training | 3 | 0 | 0.0 % [0.0 %, 56.1 %] | 0.0 % | – |" in body
+    assert "| after training | 3 | 0 | 0.0 % [0.0 %, 56.1 %] | 0.0 % [0.0 %, 56.1 %] | – |" in body
     assert "Of the answers after training, what was not correct: 3 wrong (mismatch)." in body
     assert "Zen 4" in body
     assert "2026-11-21" in body
     assert "dequantised from a GGUF" in body
+
+
+def test_a_card_names_the_data_sets_of_the_hub_that_its_rows_came_from(tmp_path: Path) -> None:
+    run, rows = run_folder(new_folder(tmp_path)), tmp_path / "rows"
+    assert "datasets" not in card(tree_of(run))[0]
+    found = [right(index) for index in range(3)]
+    sources = ("me/rows:1", "kernelbook:2", "folder:3")
+    named = [replace(row, source=one) for row, one in zip(found, sources, strict=True)]
+    rows.mkdir()
+    (rows / FILE).write_text("".join(map(row_line, named)))
+    recipe = {"name": "r", "data": {"sft_suite": f"rows:{rows}"}}
+    (run / "recipe.resolved.yaml").write_text(json.dumps(recipe))
+    head, body = card(tree_of(run))
+    assert head["datasets"] == sorted(["me/rows", public_set("kernelbook").hub])
+    assert str(tmp_path) not in body
 
 
 def test_the_recipe_on_the_card_is_the_one_that_was_run(tmp_path: Path) -> None:

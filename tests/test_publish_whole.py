@@ -71,11 +71,16 @@ def test_merged_weights_lie_beside_the_adapter_and_the_card_says_how_near_they_a
 
 
 def test_a_gguf_file_lies_beside_the_adapter_alone_and_the_card_says_how_to_serve_it(
-    tmp_path: Path,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     base, run = model_of(tmp_path / "base"), run_folder(tmp_path)
     adapt(base, run, "none")
     tree = Path(publish(run, HERE, Extras(gguf="q8_0"), dry_run=True)[0])
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in said] == [
+        "writing whole weights",
+        "writing a GGUF file",
+    ], "they take minutes"
     assert (tree / "kernels-q8_0.gguf").stat().st_size > 100_000
     assert not (tree / "merged").exists()
     _, body = card(tree)

@@ -36,10 +36,11 @@ SETTINGS = SearchSettings(
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A search of one module, whose answers are a right kernel and a wrong one."""
+    """A search of one module, whose answers are a right kernel, half of a surrogate pair in it, and
+    a wrong one."""
     root = tmp_path_factory.mktemp("search")
     (root / "1_Relu |x|.py").write_text(RELU_MODULE.replace("4000", "400000"), encoding="utf-8")
-    right = f"```cpp{RELU_KERNEL}```"
+    right = f"```cpp\n// \ud800{RELU_KERNEL}```"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Given, "__post_init__", lambda _: None)
         patch.setattr(Given, "one", lambda _, __, n: right.replace("> 0", "> 1") if n else right)
@@ -62,6 +63,8 @@ def test_kernels_are_uploaded_and_the_code_on_their_card_runs_them(
     name = "_1_Relu_x"
     kernels = {f"kernels/{name}.cpp", f"kernels/{name}.py", f"modules/{name}.py"}
     assert set(files) == {"README.md", *kernels}
+    assert files[f"kernels/{name}.cpp"].decode().startswith("// ?\n")
+    assert (found / "best" / "1_Relu%20%7Cx%7C.cpp").read_text().startswith("// ?\n")
     card = files["README.md"].decode()
     assert card.startswith("---\nlicense: mit\n")
     assert "| `_1_Relu_x` | 1_Relu x |" in card

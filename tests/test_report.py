@@ -6,13 +6,15 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
-from kernelwright.data.runs.records import RecordStore
+from kernelwright.data.runs.records import RecordStore, read_records
 from kernelwright.envs.types import (
     CaseCheck,
     Check,
@@ -25,7 +27,9 @@ from kernelwright.envs.types import (
     content_hash,
 )
 from kernelwright.envs.workers.compile_baseline import CompiledBaseline
+from kernelwright.evals.evaluate.model import draws_line, print_scores
 from kernelwright.evals.numbers.compiled_baselines import Known, write_baselines
+from kernelwright.evals.numbers.metrics import record_scores, wilson
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
 from kernelwright.evals.page.charts import Point, curve, moving_mean, nice_ticks
 from kernelwright.evals.page.report import (
@@ -130,7 +134,10 @@ def test_summary_counts_what_the_records_say(tmp_path: Path) -> None:
     assert (after["n"], after["correct"], after["fast_1"]) == (4, 3, 0.75)
     assert after["geomean_speedup"] == pytest.approx(2.0)
     assert after["correct_rate_ci"][0] < 0.75 < after["correct_rate_ci"][1]
+    assert after["fast_1_ci"] == after["correct_rate_ci"]
     assert after["pass_at_k"] == {"1": 0.75, "2": 1.0}
+    assert after["pass_at_k_problems"] == {"1": 2, "2": 2}
+    assert after["pass_at_k_ci"]["2"] == pytest.approx(wilson(2, 2))
     assert (after["mean_reward"], after["problems"]) == (0.75, 2)
     assert summary["records"] == 20
     assert summary["verdicts"]["grpo"] == {"correct": 6, "wrong": 6}
@@ -139,6 +146,33 @@ def test_summary_counts_what_the_records_say(tmp_path: Path) -> None:
     assert summary["gains"]["before_to_after"]["correct_rate"]["mean"] == 0.75
     assert set(summary["categories"]) == {"norm", "other"}
     assert summary["categories"]["norm"]["after"]["correct"] == 2
+
+
+def test_the_page_counts_each_answer_once_and_nothing_that_the_model_did_not_write(
+    tmp_path: Path,
+) -> None:
+    stages = ("triples", "search_start", "search", "search_again")
+    RecordStore(tmp_path).append([record(stage, 0, 2) for stage in stages])
+    page = write_report(tmp_path).read_text(encoding="utf-8")
+    assert "<b>1</b><span>answers of the model judged; 1 examples for SFT besides</span>" in page
+
+
+def test_every_figure_of_the_page_stands_with_its_interval(tmp_path: Path) -> None:
+    after = json.loads((run_folder(tmp_path) / "summary.json").read_text())["held_out"]["after"]
+    page = write_report(tmp_path).read_text(encoding="utf-8")
+    for value, (low, high) in (
+        (after["correct_rate"], after["correct_rate_ci"]),
+        (after["pass_at_k"]["2"], after["pass_at_k_ci"]["2"]),
+    ):
+        assert f'{percent(value)} <span class="ci">[{percent(low)}, {percent(high)}]</span>' in page
+    assert '<span class="dim">of 2 problems</span>' in page
+    assert after["geomean_speedup_ci"] == [2.0, 2.0]
+    written = StringIO()
+    console = Console(file=written, width=200)
+    print_scores(console, {"m": record_scores(read_records(tmp_path))})
+    assert "· fast_1 " in written.getvalue()
+    assert written.getvalue().count(" %]") == 2
+    assert draws_line(after) == "pass@2 100.0 % [34.2 %, 100.0 %] over 2 problems"
 
 
 def test_a_run_without_compiled_baselines_says_nothing_of_them(tmp_path: Path) -> None:

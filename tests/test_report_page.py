@@ -83,6 +83,22 @@ def test_every_held_out_problem_has_a_row_and_its_kernels(tmp_path: Path) -> Non
     assert not re.findall(r'href="[^#]', page)
 
 
+def test_the_page_of_a_search_says_what_was_searched_and_whether_it_has_ended(
+    tmp_path: Path,
+) -> None:
+    question = {"model": "me/model", "searched": "starter:rl", "dialect": "cpp"}
+    (tmp_path / "search.json").write_text(json.dumps({"question": question, "seconds": 75.0}))
+    RecordStore(tmp_path).append([judged("search", 0, correct(timing()))])
+    page = write_report(tmp_path).read_text()
+    assert "This run is not finished" in page
+    (tmp_path / "results.json").write_text("{}")
+    page = write_report(tmp_path).read_text()
+    assert "not finished" not in page
+    assert "me/model · cpp on" in page
+    assert "· starter:rl ·" in page
+    assert "<b>1 min 15 s</b><span>for search</span>" in page
+
+
 def test_a_kernel_stands_beside_the_command_that_judges_it_again(tmp_path: Path) -> None:
     run = tmp_path / "mine"
     run.mkdir()

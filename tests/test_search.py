@@ -7,7 +7,8 @@ import random
 import re
 import subprocess
 import sys
-from dataclasses import replace
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -309,6 +310,42 @@ def test_a_search_improves_on_a_wrong_kernel_by_the_real_judge(tmp_path: Path) -
     assert found_in(records)[0].again is not None
 
 
+@dataclass
+class Seen:
+    """What a search told while it ran."""
+
+    said: list[str] = field(default_factory=list)
+
+    def one_written(self) -> None:
+        self.said.append("written")
+
+    def one_judged(self) -> None:
+        self.said.append("judged")
+
+    def step_done(self, step: int) -> None:
+        self.said.append(f"step {step}")
+
+    def measures_again(self, count: int) -> None:
+        self.said.append(f"again {count}")
+
+
+@every_mode
+def test_each_answer_is_told_of_once_when_it_is_written_and_once_when_it_is_judged(
+    name: str, options: dict[str, Any]
+) -> None:
+    seen = Seen()
+    records = searched(name, options, watcher=seen)
+    asked = sum(one.stage == SEARCH for one in records)
+    middle = seen.said.index(f"again {len(records) - asked}")
+    assert Counter(seen.said[:middle]) == {
+        **{f"step {step}": 1 for step in range(6)},
+        "written": asked,
+        "judged": asked,
+    }
+    assert seen.said[:13] == [*["written"] * 12, "judged"]
+    assert seen.said[middle + 1 :] == ["judged"] * (len(records) - asked)
+
+
 def search(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "kernelwright", "search", *words],
@@ -330,7 +367,9 @@ def test_the_command_searches_is_resumed_and_refuses_another_question(tmp_path: 
     done = search(*words)
     assert done.returncode == 1, done.stderr
     assert done.stdout == "m: 0 of 4 answers correct\n"
-    assert (out / "search.log").read_text().splitlines()[-1].startswith("2/2 steps, 0% of problems")
+    assert "is asked for 4 answers, problems: 1" in done.stderr
+    last = (out / "progress.log").read_text().splitlines()[-1]
+    assert "4/4 written, 4 judged, 2/2 steps, 0% of problems solved" in last
     again = search(*words, "--resume", "--json")
     assert json.loads(again.stdout)["problems"][0]["asked"] == 4
     other = CliRunner().invoke(app, ["search", *words, "--resume", "--seed", "1"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
@@ -22,9 +23,9 @@ from kernelwright.data.runs.records import read_records
 from kernelwright.data.runs.stages import SEARCH
 from kernelwright.data.suites.load import Suite
 from kernelwright.envs.policy import Completion, OnFinished, Sampling
-from kernelwright.envs.types import Record
+from kernelwright.envs.types import Record, Task
 from kernelwright.rl.search.archive import Archive
-from kernelwright.rl.search.kinds import ELSEWHERE, arm_of
+from kernelwright.rl.search.kinds import ELSEWHERE, Choice, arm_of, kinds_for, with_kinds
 from kernelwright.rl.search.knowledge import (
     Knowledge,
     Known,
@@ -34,6 +35,8 @@ from kernelwright.rl.search.knowledge import (
     merged,
     read_knowledge,
 )
+from kernelwright.rl.search.mode import Request
+from kernelwright.rl.search.prompts import ask_of
 from tests.landscape import PLANS
 from tests.searches import (
     HELPS,
@@ -123,6 +126,29 @@ def test_what_is_known_elsewhere_counts_as_a_few_answers() -> None:
     arm = arm_of(merged([there, here]), HERE, "fuse")
     assert (arm.asked, arm.mean) == (4 + ELSEWHERE, 0.125)
     assert arm_of(there, HERE, "tile").asked == 0
+
+
+@pytest.mark.parametrize("choice", ["bandit", "uniform"])
+def test_a_prompt_says_what_its_kind_came_to_in_the_kernels_situation_where_it_helped(
+    choice: Choice,
+) -> None:
+    known = {
+        (HERE, "fuse"): Known(asked=8, helped=5, saved=1.6),
+        (HERE, "tile"): Known(asked=3),
+        (THERE, "order"): Known(asked=9, helped=9, saved=8.1),
+    }
+    problem = REWRITABLE[0]
+    archive = Archive("cpp", problem.category)
+    archive.add(searched("refine", judge=Steep(), policy=Rewriter(), problems=[problem], budget=4))
+    requests = [Request(parent=archive.best)] * 200
+    found = with_kinds(requests, choice, archive, known, random.Random(0))
+    asked = Task(problem=problem, dialect="cpp")
+    texts = {one.kind: ask_of(asked, one).prompt.text for one in found}
+    assert texts.keys() == kinds_for("cpp").keys()
+    led = " This made 5 of 8 kernels like it faster, and saved 32 % of their time on average."
+    told = {kind: text for kind, text in texts.items() if "This made" in text}
+    assert told.keys() == ({"fuse"} if choice == "bandit" else set())
+    assert all(text.endswith(f"{kinds_for('cpp')['fuse']}{led}") for text in told.values())
 
 
 # The file

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelwright.commands.searching import _together
 from kernelwright.data.runs.records import answer_of
 from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN, STAGES
-from kernelwright.envs.types import Evaluation, Record, Verdict
-from kernelwright.evals.numbers.search_results import best_so_far, found_in
+from kernelwright.envs.types import Evaluation, Record, Timing, Verdict
+from kernelwright.evals.numbers.metrics import wilson
+from kernelwright.evals.numbers.search_results import best_so_far, found_in, results
 from kernelwright.rl.search.archive import Archive, Tried
 from kernelwright.rl.search.features import features
 from kernelwright.rl.search.kinds import with_kinds
@@ -69,6 +71,18 @@ def test_a_kind_is_known_by_the_share_of_time_that_it_saved() -> None:
         (here, "tile"): Known(asked=2),
     }
     assert known_of([archive], before=1) == {}
+
+
+@pytest.mark.parametrize(("speed", "saved"), [(1.5, 0.0), (4.0, 0.5)])
+def test_what_noise_may_have_saved_pays_nothing(speed: float, saved: float) -> None:
+    noisy = Timing(baseline_ns=(1000,) * 3, candidate_ns=(500, 1000, 2000))
+    archive, (first,), (child,) = Archive("cpp", "loss"), records_of([1.0]), records_of([speed])
+    first = replace(first, evaluation=nouns.correct(noisy))
+    child = replace(child, step=1, skill="fuse", parent=answer_of(first).key)
+    archive.add([first, child])
+    (known,) = known_of([archive]).values()
+    assert (known.asked, known.helped) == (1, int(saved > 0))
+    assert known.saved == pytest.approx(saved)
 
 
 def test_a_bandit_asks_more_often_for_the_kind_that_helps() -> None:
@@ -211,6 +225,23 @@ def test_the_speed_that_counts_is_the_one_measured_again_of_a_kernel_that_is_sti
     assert (found.first.median, found.again.median) == (1.5, 1.4)
     (lost,) = found_in([first[0], again[0]])
     assert (lost.source, lost.again, lost.right, lost.changed) == (None, None, 1, 1)
+
+
+def test_what_was_found_for_all_problems_stands_with_intervals_over_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without_modules(monkeypatch)
+    records = searched("evolve")
+    seen = results(found_in(records), records, 24)
+    assert (seen["solved"], seen["solved_ci"]) == (3, wilson(3, 3))
+    assert seen["faster_ci"] == wilson(seen["faster"], 3)
+    low, high = seen["geomean_speedup_ci"]
+    assert low <= seen["geomean_speedup"] <= high
+    line = _together(seen)
+    assert line.startswith(
+        "solved 3 of 3: 100.0 % [43.9 %, 100.0 %] · surely faster than PyTorch 2"
+    )
+    assert line.endswith("] over 3 timed again")
 
 
 def test_a_kernel_without_a_verdict_when_measured_again_keeps_its_first_measurement() -> None:

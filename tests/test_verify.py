@@ -21,7 +21,7 @@ from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.evaluate.run import EvalSettings, evaluate
 from kernelwright.evals.hub.upload import PublishError
-from kernelwright.evals.hub.verify import _same_weights
+from kernelwright.evals.hub.verify import _same_weights, parts_of, verify
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
 from kernelwright.rl.models.load import load_base, load_tokenizer
 from kernelwright.rl.policies.hf import load_policy
@@ -119,11 +119,41 @@ def test_the_published_adapter_gives_the_answers_of_its_run_and_another_one_does
         _same_weights(tree, "me/whole@second")
     with pytest.raises(PublishError, match="holds an adapter, not whole weights"):
         _same_weights(tree, "me/adapter")
+    done = CliRunner().invoke(app, [*words, "--merged"])
+    assert done.exit_code == 0, done.output
+    assert "me/adapter: 12 of 12 answers are the run's own" in done.output
+    assert "me/adapter, merged/: " in done.output
     files = hub.repositories["me/adapter"].files
+    tensors = load(files["merged/model.safetensors"])
+    files["merged/model.safetensors"] = save({one: 0 * tensors[one] for one in tensors})
+    hub.repositories["me/adapter"].commits.append("other weights")
+    _, merged = parts_of("me/adapter", run / "publish")
+    with pytest.raises(PublishError, match="holds other weights than"):
+        verify(run, merged, {}, lambda _: Judge(1))
     other = {name: torch.zeros_like(one) for name, one in load(files[ADAPTER]).items()}
     (run / "checkpoints" / "final" / ADAPTER).write_bytes(save(other))
     done = CliRunner().invoke(app, [*words, "--replace"])
     assert "0 of 12 answers are the run's own" in done.output
+
+
+def test_a_file_beside_an_adapter_is_the_one_that_was_published_or_that_is_said(
+    hub: Hub, tmp_path: Path
+) -> None:
+    files = hub.repositories[BASE].files
+    assert [one.model for one in parts_of(BASE, tmp_path)] == [BASE]
+    (tmp_path / "tiny-q8_0.gguf").write_bytes(b"GGUF of a model")
+    for there in (None, b"GGUF of another"):
+        if there:
+            files["tiny-q8_0.gguf"] = there
+            hub.repositories[BASE].commits.append("another")
+        with pytest.raises(PublishError, match=r"lacks tiny-q8_0.gguf, or has another"):
+            parts_of(BASE, tmp_path)
+    files["tiny-q8_0.gguf"] = b"GGUF of a model"
+    hub.repositories[BASE].commits.append("the same")
+    assert len(parts_of(BASE, tmp_path)) == 1
+    (tmp_path / "merged").mkdir()
+    with pytest.raises(PublishError, match="lacks merged/"):
+        parts_of(BASE, tmp_path)
 
 
 def test_a_run_that_claims_more_than_its_adapter_does_is_found_out(

@@ -203,8 +203,9 @@ def test_curves_are_those_of_the_records_and_of_the_metrics(tmp_path: Path) -> N
 
 
 def test_a_run_is_summed_up_by_what_its_model_wrote(tmp_path: Path) -> None:
-    """Examples and given kernels are right before anything is learned."""
-    given = [rollout("triples", 0, 0), rollout("search_start", 0, 0)]
+    """Examples and given kernels are right before anything is learned, and what is timed again was
+    right before."""
+    given = [rollout(one, 0, 0) for one in ("triples", "search_start", "search_again")]
     asked = [rollout("eval_before", 0, row) for row in range(2)]
     RecordStore(tmp_path).append([*given, *asked])
     found = RunsView([tmp_path]).since()

@@ -52,6 +52,27 @@ def test_every_part_of_the_page_shows_hostile_texts_as_texts(tmp_path: Path) -> 
     assert said["place"] == "6 of 12"
 
 
+@pytest.mark.parametrize("name", ["constructor", "__proto__", "toString"])
+def test_names_that_every_object_of_javascript_has_are_names_like_others(
+    tmp_path: Path, name: str
+) -> None:
+    odd = {"problem": name, "problem_key": name, "dialect": name, "skill": name, "parent": name}
+    RecordStore(tmp_path).append([rollout(name, 0, row, **odd) for row in range(2)])
+    (data,) = re.findall(r'id="data">(.*?)</script>', RunsView([tmp_path]).page(live=False))
+    hashes = ["#problems", f"#problem/0/{name}/{name}", f"#rollout/0/{name}/0/1", f"#{name}"]
+    route = f"for (const one of {json.dumps(hashes)}) {{ location.hash = one; route(); }}"
+    said = on_a_page(
+        SCRIPT.text,
+        before=f"document.getElementById('data').textContent = '{data}';",
+        ready="view.runs.length",
+        gives=f"(() => {{ {route} return shown() }})()",
+    )
+    assert f"2 rollouts of this group: {name}, step 0" in said["detail"]
+    assert "int x = 1;" in said["detail"]
+    assert f"{name}other{name}2" in said["problems"].replace("\n", "")
+    assert f"{tmp_path.name}{name}02" in said["history"], "run, stage, step, asked"
+
+
 def test_a_rollout_shows_what_its_rounds_took_beside_pytorch_and_the_speed_of_light(
     tmp_path: Path,
 ) -> None:
@@ -74,6 +95,23 @@ def test_a_rollout_shows_what_its_rounds_took_beside_pytorch_and_the_speed_of_li
     assert "median of PyTorch" in page
     assert [with_floor.count(one) for one in ("whisker", "dot r0", "thin")] == [4, 2, 1]
     assert without.count("thin") == 0
+
+
+def test_one_slow_round_does_not_press_the_others_together() -> None:
+    even, odd = [90, 95, 100, 105, 110], [90, 95, 100, 105, 9000]
+    assert by_script(f"edgeOf([{even}, {even}])") == 110
+    assert by_script(f"edgeOf([{even}, {odd}])") == 210
+    assert "longest" not in by_script(f"timesSaid([{even}, {even}], null)")
+    assert ", longest 110 µs and 9 ms" in by_script(f"timesSaid([{even}, {odd}], null)")
+
+
+def test_the_best_speed_is_of_the_kernel_that_is_surest_to_be_fast() -> None:
+    rows = [
+        {"verdict": "correct", "reward": None, "speed": speed, "low": low}
+        for speed, low in ((2.19, 0.3), (1.14, 0.92), (0.8, 0.5), (None, None))
+    ]
+    assert by_script(f"tally({json.dumps(rows)}).best") == 1.14
+    assert by_script(f"{json.dumps(rows)}.reduce((a, b) => rank(b) > rank(a) ? b : a).low") == 0.92
 
 
 @pytest.mark.parametrize(("count", "dots", "unseen"), [(60, 60, 0), (61, 31, 31), (600, 60, 60)])
@@ -176,6 +214,22 @@ def test_a_problems_line_counts_what_was_asked_for(tmp_path: Path) -> None:
     assert [one[0] for one in lines(text="P1")] == ["p1"]
     assert len(lines(verdict="wrong")) == 2
     assert lines(verdict="crashed") == lines(dialect="cuda") == lines(stage="sft") == []
+
+
+def test_no_figure_of_a_problem_is_of_what_its_model_did_not_write(tmp_path: Path) -> None:
+    others = ("triples", "search_start", "search_again")
+    RecordStore(tmp_path).append(
+        [
+            *(rollout(one, 0, 0) for one in others),
+            *(rollout("search", 0, row) for row in (0, 1)),
+            rollout("triples", 1, 2),
+        ]
+    )
+    runs = runs_in_script(tmp_path)
+    shown = "({ name, asked, correct }) => [name, asked, correct]"
+    lines = f"problemTable({runs}, {{ text: '', stage: STAGE }}).map({shown})"
+    assert by_script(lines.replace("STAGE", "''")) == [["p0", 2, 0.5], ["p1", 0, None]]
+    assert by_script(lines.replace("STAGE", "'triples'")) == [["p0", 1, 1], ["p1", 1, 1]]
 
 
 def test_rows_are_found_by_stage_verdict_language_and_text(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -221,6 +223,26 @@ def refusal(*words: str) -> str | None:
 
     found = preflight(resolve(Path("quickstart"), ["grpo.generation=vllm", *words]).recipe)
     return next((one for one in found if one.startswith("grpo.server")), None)
+
+
+@pytest.mark.parametrize("body", [b"{}", b"[]", b'"hello"', b'{"data": [{}]}'])
+def test_a_server_of_another_kind_is_one_line(body: bytes) -> None:
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Other) as other:
+        Thread(target=other.serve_forever, daemon=True).start()
+        asked = VllmServer(Endpoint.at(f"http://127.0.0.1:{other.server_port}"))
+        with pytest.raises(EndpointError, match=r"/v1/models: the answer has not what OpenAI's"):
+            asked.models()
+        other.shutdown()
 
 
 def test_a_run_says_how_to_start_the_server_before_anything_slow(server: LoopbackVllm) -> None:

@@ -120,7 +120,7 @@ def test_a_model_that_writes_no_kernel_is_exit_code_1_with_the_verdicts(tmp_path
 def test_a_python_file_for_a_cpp_kernel_is_a_module_that_computes_it(tmp_path: Path) -> None:
     path, out = tmp_path / "m.py", tmp_path / "fast.py"
     path.write_text(RELU_MODULE, encoding="utf-8")
-    one_line = " ".join(RELU_KERNEL.replace("#include <cstdint>", "").split())
+    one_line = " ".join(["/* \ud800 */", *RELU_KERNEL.replace("#include <cstdint>", "").split()])
     model = f"tests.toy_provider:{one_line.replace('int64_t', 'long')}"
     words = ["write", str(path), "--model", model, "-n", "1", "--temperature", "0"]
     done = CliRunner().invoke(app, [*words, "--out", str(out)])

@@ -6,16 +6,18 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import Any, Self
 
 from kernelwright.data.runs.stages import axis
 
 LOG, LOGGED_EVERY_S = "progress.log", 10.0
+QUIET_S = 20.0
+"""Longest that things which are done one by one are not told of."""
 SHOWN = {
     "loss": "loss",
     "mean_token_accuracy": "token accuracy",
@@ -125,14 +127,12 @@ class StageDisplay:
             print(line, file=sys.stderr)
 
     def _keep(self, line: str, *, last: bool) -> None:
-        """Writes a line to the log, unless the one before is of a moment ago; a full disk has no
-        log, and the work goes on."""
+        """Writes a line to the log, unless the one before is of a moment ago."""
         now = time.monotonic()
         if _log is None or (now - self.logged_at < LOGGED_EVERY_S and not last):
             return
         self.logged_at = now
-        with suppress(OSError), _log.open("a", encoding="utf-8") as file:
-            print(f"{datetime.now():%Y-%m-%d %H:%M:%S}  {line}", file=file)
+        _write(_log, line)
 
     def _left(self, step: int) -> str:
         done = step - self.first
@@ -154,8 +154,10 @@ class Counted:
         self.display, self.total, self.done, self.every = StageDisplay(stage), total, done, every
         self.figures: Mapping[str, Any] = {}
         self._lock = Lock()
+        self._shown_at = time.monotonic()
 
     def __enter__(self) -> Self:
+        self._shown_at = time.monotonic()
         self.display.begin(self.total, self.done)
         return self
 
@@ -163,13 +165,16 @@ class Counted:
         self.display.end()
 
     def __call__(self) -> None:
-        """One more is done; where there is no bar, a line is written for each `every`-th."""
+        """One more is done; where there is no bar, a line is written for each `every`-th, and for
+        one that comes `QUIET_S` after the last line."""
         with self._lock:
             self._one_more()
 
     def _one_more(self) -> None:
         self.done += 1
-        if self.display.live or self.done % self.every == 0 or self.done == self.total:
+        quiet = time.monotonic() - self._shown_at >= QUIET_S
+        if self.display.live or quiet or self.done % self.every == 0 or self.done == self.total:
+            self._shown_at = time.monotonic()
             self.display.show(self.done, self.figures, self.said())
 
     def reach(self, done: int, figures: Mapping[str, Any]) -> None:
@@ -201,6 +206,44 @@ class Answered(Counted):
     def said(self) -> str:
         written = self.done - self.judged
         return f"{written}/{self.answers} written, {self.judged} judged"
+
+
+WAITED_S = 60.0
+
+
+@contextmanager
+def told_while_waiting(waits_for: Callable[[], str], every_s: float = WAITED_S) -> Iterator[None]:
+    """Says what the block waits for whenever that is the same as a minute ago."""
+    ended, began = Event(), time.monotonic()
+
+    def tell() -> None:
+        last, since = waits_for(), began
+        while not ended.wait(every_s):
+            now = waits_for()
+            if now == last:
+                _say(f"{now}: {minutes(time.monotonic() - since)} so far")
+            else:
+                last, since = now, time.monotonic()
+
+    thread = Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
+    if _log is not None:
+        _write(_log, line)
+
+
+def _write(log: Path, line: str) -> None:
+    """Adds a line with its time; a full disk has no log, and the work goes on."""
+    with suppress(OSError), log.open("a", encoding="utf-8") as file:
+        print(f"{datetime.now():%Y-%m-%d %H:%M:%S}  {line}", file=file)
 
 
 class _Bar:

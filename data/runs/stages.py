@@ -43,13 +43,18 @@ SEARCH_START, SEARCH, SEARCH_AGAIN = "search_start", "search", "search_again"
 """Kernels that a search or an evaluation was given, what a search asked for, and its fastest ones,
 measured once more."""
 
+EXAMPLES = "triples"
+"""Records that the model did not write: what it is shown in SFT."""
+NO_ANSWERS = (EXAMPLES, SEARCH_START, SEARCH_AGAIN)
+"""Stages whose records are no answers of the model, or are of answers that are counted already."""
+
 FORECAST, AT_MOST, BEST_BEFORE = "forecast_speedup", "forecast_at_most", "forecast_best"
 LEFT_OUT = "forecast_untimed"
 """Facts of a kernel whose speed a search forecast: that speed, the upper end of it, the lower end
 of the best kernel's at that time; and whether it was left untimed for that."""
 
 _ROWS = (
-    Stage(name="triples", title="examples for SFT"),
+    Stage(name=EXAMPLES, title="examples for SFT"),
     Stage(
         name="eval_before",
         title="held out, before training",

@@ -37,6 +37,15 @@ def cache_folder() -> Path:
     return Path(root)
 
 
+def in_utf8(text: str) -> str:
+    r"""A text as files have it, and as a kernel is built: lone surrogates as question marks.
+
+    >>> in_utf8("// \ud800")
+    '// ?'
+    """
+    return text.encode(errors="replace").decode()
+
+
 def write_whole(path: Path, content: bytes | str) -> None:
     """Writes a file whole or not at all, whoever reads or writes it meanwhile; makes its folder.
 

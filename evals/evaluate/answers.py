@@ -18,6 +18,7 @@ from kernelwright.data.suites.kernelbench import place
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
+from kernelwright.envs.system.paths import no_pipe
 from kernelwright.envs.types import Dialect, Precision, Problem, Record, Task
 from kernelwright.evals.evaluate.run import in_batches
 from kernelwright.evals.evaluate.written import FILE as FILE_OF_WRITTEN
@@ -87,12 +88,20 @@ def read_answers(stored: Stored, problems: Sequence[Problem]) -> tuple[list[Answ
     twice = [name for name, n in Counter(map(_place, answers)).items() if n > 1]
     if twice:
         raise AnswersError(f"{folder} has two answers for sample {twice[0][1]} of {twice[0][0]}")
-    return answers, _notes(answers, len(places), problems)
+    return answers, [*_unnamed(stored, answers), *_notes(answers, len(places), problems)]
+
+
+def _unnamed(stored: Stored, answers: Sequence[Answer]) -> list[str]:
+    """Which files were taken for inline, as nothing in them names a language."""
+    files = [] if stored.dialect else [one for one in answers if one.file.endswith(".py")]
+    found = [one.file for one in files if one.response.source and not _signs(one.response.source)]
+    shown = ", ".join(found[:3]) + (", …" if len(found) > 3 else "")
+    return [f"{len(found)} answers name no language, judged as inline: {shown}"] if found else []
 
 
 def _of_file(stored: Stored, path: Path, sample: int, problem: Problem, row: int) -> Answer:
     """A file's answer, whole."""
-    source = path.read_text(encoding="utf-8", errors="replace")
+    source = no_pipe(path).read_text(encoding="utf-8", errors="replace")
     response = Response(
         task=Task(problem=problem, dialect=stored.dialect or guess_dialect(path)),
         row=row,
@@ -151,16 +160,23 @@ def _refuse_none(stored: Stored, answers: Sequence[Answer]) -> None:
 
 
 def guess_dialect(path: Path) -> Dialect:
-    """What a file is written in. Raises AnswersError where nothing says so."""
+    """What a file is written in: inline where a Python file does not say, as one that lets PyTorch
+    compute everything. Raises AnswersError where it says two."""
     for name, one in DIALECTS.items():
         if one.sign is None and one.suffix == path.suffix:
             return name
-    source = path.read_text(encoding="utf-8", errors="replace")
-    said = [name for name, one in DIALECTS.items() if one.sign and one.sign.search(source)]
-    if len(said) == 1 or not source.strip():
-        return said[0] if said else "inline"
-    why = f"it looks like {' and '.join(said)}" if said else "it does not say what it is written in"
-    raise AnswersError(f"{path}: {why}; remove it, or say what all of them are in with --dialect")
+    said = _signs(no_pipe(path).read_text(encoding="utf-8", errors="replace"))
+    if len(said) > 1:
+        why = f"it looks like {' and '.join(said)}"
+        raise AnswersError(
+            f"{path}: {why}; remove it, or say what all of them are in with --dialect"
+        )
+    return said[0] if said else "inline"
+
+
+def _signs(source: str) -> list[Dialect]:
+    """The dialects that a Python file shows signs of."""
+    return [name for name, one in DIALECTS.items() if one.sign and one.sign.search(source)]
 
 
 def judge_answers(

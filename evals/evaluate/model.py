@@ -36,7 +36,17 @@ from kernelwright.evals.numbers.against_given import without_given, words_of_out
 from kernelwright.evals.numbers.compiled_baselines import compiler_named, keep_baselines
 from kernelwright.evals.numbers.metrics import Scores, record_scores
 from kernelwright.evals.numbers.summary import RunFacts, cards, float32, write_summary
-from kernelwright.evals.page.report import clock, percent, speedup, write_report
+from kernelwright.evals.page.levels import unjudged_lines
+from kernelwright.evals.page.report import (
+    clock,
+    over_the_least_time,
+    percent,
+    speedup,
+    sure,
+    write_report,
+)
+
+INTERVALS = "in brackets: 95 % intervals over problems"
 
 
 class EvalError(ValueError):
@@ -132,13 +142,18 @@ def conclude(console: Console, out_dir: Path, facts: RunFacts, records: Sequence
     found = record_scores(without_given(records))
     print_scores(console, {facts.model: found})
     measured = summary["held_out"].get("measured", {})
-    if light := measured.get("speed_of_light"):
-        line = f"correct kernels take {speedup(1 / light)} the least time that their work can take"
-        console.print(line, highlight=False)
+    if line := draws_line(measured):
+        console.print(line, highlight=False, soft_wrap=True)
+    if measured.get("speed_of_light"):
+        over = over_the_least_time(measured)
+        line = f"correct kernels take {over} the least time that their work can take"
+        console.print(line, highlight=False, soft_wrap=True)
     if given := measured.get("against_given"):
         console.print(given_line(given), highlight=False, soft_wrap=True)
     if against := measured.get("against_compile"):
         console.print(compile_line(against, summary["compile"]), highlight=False)
+    for line in unjudged_lines(without_given(records)):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     if line := throttled_line(records):
         console.print(line, highlight=False, soft_wrap=True)
     parts = write_report(out_dir), clock(sum(facts.seconds.values())), float32(summary)
@@ -155,17 +170,15 @@ def throttled_line(records: Sequence[Record]) -> str:
 
 def print_scores(console: Console, rows: Mapping[str, Scores]) -> None:
     """A table on a terminal, one plain line per row elsewhere."""
-    table = Table("", "samples", "correct", "rate", "95 % interval", "fast_1", "speedup")
+    table = Table("", "samples", "correct", "rate", "fast_1", "speedup")
     for name, one in rows.items():
-        low, high = one.correct_rate_ci or (None, None)
         cells = (
             name,
             str(one.n),
             str(one.correct),
-            percent(one.correct_rate),
-            f"{percent(low)} to {percent(high)}",
-            percent(one.fast_1),
-            speedup(one.geomean_speedup),
+            sure(one.correct_rate, one.correct_rate_ci),
+            sure(one.fast_1, one.fast_1_ci),
+            sure(one.geomean_speedup, one.geomean_speedup_ci, speedup),
         )
         table.add_row(*cells)
         if not console.is_terminal:
@@ -175,12 +188,22 @@ def print_scores(console: Console, rows: Mapping[str, Scores]) -> None:
             console.print(line, soft_wrap=True, highlight=False, markup=False)
     if console.is_terminal:
         console.print(table)
+    console.print(INTERVALS, style="dim")
     for name, one in rows.items():
         if 0 < one.timed < one.correct:
             line = (
                 f"{name}: {one.correct - one.timed} of the correct have no speed, so are not faster"
             )
             console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
+def draws_line(measured: Mapping[str, Any]) -> str:
+    """pass@k of a side for each k above 1, and over how many problems each is."""
+    found = [(k, share) for k, share in measured.get("pass_at_k", {}).items() if k != "1"]
+    intervals, problems = measured.get("pass_at_k_ci", {}), measured.get("pass_at_k_problems", {})
+    return " · ".join(
+        f"pass@{k} {sure(share, intervals[k])} over {problems[k]} problems" for k, share in found
+    )
 
 
 def compile_line(against: Mapping[str, Any], found: Mapping[str, Any]) -> str:

@@ -12,13 +12,23 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, TypeVar
 
+from kernelwright.data.runs.progress import told_while_waiting
+from kernelwright.data.suites.broken import RUN, broken
 from kernelwright.envs.judge import AnyJudge
 from kernelwright.envs.judged import Batch, Response, judged
 from kernelwright.envs.policy import Completion, Policy, Sampling, text_of
 from kernelwright.envs.policy import Prompt as Chat
 from kernelwright.envs.prompt import task_prompt
-from kernelwright.envs.reference.module_facts import learn_shapes
-from kernelwright.envs.types import Dialect, Precision, Problem, Record, Task
+from kernelwright.envs.types import (
+    Dialect,
+    Evaluation,
+    Precision,
+    Problem,
+    Record,
+    Task,
+    Verdict,
+)
+from kernelwright.evals.page.levels import PROBLEM_AT_FAULT
 from kernelwright.rewards.price import price
 from kernelwright.rl.recipe.schema import Recipe
 
@@ -112,7 +122,8 @@ def evaluate(
     done: Collection[tuple[str, int, int]] = (),
     watcher: Watcher | None = None,
 ) -> list[Record]:
-    """New records of what `write` gives; `keep` gets each batch once judged.
+    """New records of what `write` gives; `keep` gets each batch once judged. Of a problem whose
+    module does not run nothing is asked, and its records are unjudged.
 
     Answers of a batch are all written before any of them is judged, and `watcher` hears of each as
     it is.
@@ -126,11 +137,40 @@ def evaluate(
     )
     on_written = watcher.one_written if watcher else None
     on_judged = watcher.one_judged if watcher else None
+    if unasked := _unasked(problems, settings, done, shared):
+        keep(unasked)
+        new.extend(unasked)
+    for one in filter(None, (on_written, on_judged)):
+        for _ in unasked:
+            one()
+    done = {*done, *(record.id for record in unasked)}
     for responses in write(policy, problems, settings, done, on_written):
         records = judged(judge, responses, shared, timed=settings.timed, on_done=on_judged)
         keep(records)
         new.extend(records)
     return new
+
+
+def _unasked(
+    problems: Sequence[Problem],
+    settings: EvalSettings,
+    done: Collection[tuple[str, int, int]],
+    shared: Batch,
+) -> list[Record]:
+    """Records of the rows, not done yet, whose module does not run: no model is at fault."""
+    rows = [row for batch in _batches(problems, settings) for row in _left(batch, settings, done)]
+    with told_while_waiting(lambda: RUN):
+        why = broken(_problems(rows))
+    return [
+        shared.record(
+            Response(task=row.task, row=row.index, prompt="", completion="", source=""),
+            Evaluation(
+                verdict=Verdict.UNJUDGED, reason=PROBLEM_AT_FAULT, log=why[row.task.problem.key]
+            ),
+        )
+        for row in rows
+        if row.task.problem.key in why
+    ]
 
 
 def write(
@@ -143,10 +183,13 @@ def write(
     """A model's answers, a batch at a time: row = first row + task index · samples + sample.
 
     Each problem is a task in each language. `done` holds the ids of records that exist: their rows
-    are skipped. `on_written` is called after each answer, from any thread.
+    are skipped, as are those whose module does not run. `on_written` is called after each answer,
+    from any thread.
     """
     for batch in _batches(problems, settings):
-        if left := _left(batch, settings, done):
+        left = _left(batch, settings, done)
+        silent = broken(_problems(left))
+        if left := [row for row in left if row.task.problem.key not in silent]:
             first = batch[0].index
             sampling = Sampling(
                 max_new_tokens=settings.max_new_tokens,
@@ -154,7 +197,6 @@ def write(
                 seed=settings.seed + first,
                 numbers=tuple(row.index - first for row in left),
             )
-            learn_shapes(row.task.problem for row in left)
             chats = [settings.chats.get(row.task.key) or task_prompt(row.task) for row in left]
             asked = list(zip(left, chats, strict=True))
             completions = _completed(policy, asked, sampling, on_written)
@@ -188,6 +230,11 @@ def _left(
         if (row.index - settings.first_row) // settings.samples % of == which
         and (settings.stage, settings.step, row.index) not in done
     ]
+
+
+def _problems(rows: Sequence[_Row]) -> list[Problem]:
+    """Those of some rows, each once."""
+    return list({row.task.problem.key: row.task.problem for row in rows}.values())
 
 
 def _batches(problems: Sequence[Problem], settings: EvalSettings) -> Iterator[list[_Row]]:

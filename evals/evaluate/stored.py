@@ -48,7 +48,7 @@ from kernelwright.evals.evaluate.written import question_of_answers
 from kernelwright.evals.numbers.against_given import without_given
 from kernelwright.evals.numbers.metrics import Scores
 from kernelwright.evals.numbers.summary import RunFacts, read_summary
-from kernelwright.evals.page.levels import by_level, plain, print_levels, unjudged_lines
+from kernelwright.evals.page.levels import by_level, plain, print_levels
 from kernelwright.evals.page.report import write_report
 
 SECOND_RULE = (
@@ -159,8 +159,6 @@ def show_levels(out_dir: Path, suite: Suite, answers: Path | None = None) -> Non
     print_levels(console, levels)
     if answers and not stored and (answers / RESULTS_FILE).exists():
         line = f"{RESULTS_FILE} there is left out: it is of one level, and says nothing of these"
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-    for line in unjudged_lines(records):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     if opinions:
         console.print(SECOND_RULE, style="dim", highlight=False, soft_wrap=True)

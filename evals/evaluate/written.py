@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -15,8 +16,9 @@ from typing import Any
 
 from kernelwright.data.runs.folder import EVALUATION_FILE, Folder
 from kernelwright.data.runs.process import this_process, wait_for_all
-from kernelwright.data.runs.progress import Counted
+from kernelwright.data.runs.progress import Counted, told_while_waiting
 from kernelwright.data.runs.records import RecordStore
+from kernelwright.data.suites.broken import RUN, broken
 from kernelwright.data.suites.load import Suite
 from kernelwright.envs.codec import from_plain, read_json, to_json
 from kernelwright.envs.dialects import known_dialect
@@ -119,6 +121,8 @@ def write_only(
     wait_for_all()  # answers without that file would not be gone on with
     chats = chats_of(suite, RecordStore(folder).read())
     share = replace(settings, share=(process.rank, process.world), chats=chats)
+    if process.leads:
+        _say_broken(suite)
     total = len(done) + count_left(suite.problems, share, done)
     with Counted("written", total, done=len(done)) if process.leads else nullcontext() as on_one:
         for responses in write(policy, suite.problems, share, done, on_one):
@@ -127,6 +131,15 @@ def write_only(
                 attempt.save()
     wait_for_all()
     return store.path
+
+
+def _say_broken(suite: Suite) -> None:
+    """A line for each problem that no model is asked for."""
+    names = {one.key: one.name for one in suite.problems}
+    with told_while_waiting(lambda: RUN):
+        found = broken(suite.problems)
+    for key, why in found.items():
+        print(f"{names[key]} cannot be asked for: {why}", file=sys.stderr)
 
 
 def question_of_answers(folder: Path) -> tuple[dict[str, Any], float]:

@@ -12,13 +12,22 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from kernelwright.data.importers.sets.all_sets import named_by_hub
 from kernelwright.data.runs.folder import DamagedError, Folder
 from kernelwright.data.runs.records import read_records
-from kernelwright.data.suites.load import public_spec
+from kernelwright.data.suites.load import load_suite, public_spec
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.hub.upload import PublishError, Target
+from kernelwright.evals.numbers.public_name import REPOSITORY
 from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES, dialects_of, float32
-from kernelwright.evals.page.report import clock, flat, percent, speedup
+from kernelwright.evals.page.report import (
+    clock,
+    flat,
+    over_the_least_time,
+    percent,
+    speedup,
+    sure,
+)
 from kernelwright.rl.models.load import at_revision, hub_answers
 from kernelwright.rl.models.weights import EMBEDDED
 from kernelwright.rl.recipe.schema import ModelSection, Recipe
@@ -49,7 +58,7 @@ def model_card(
     named, revision = at_revision(base)
     nf4, last = recipe.model.quantization == "nf4", next(reversed(summary["held_out"]), None)
     page: str = card_template("card.md.j2").render(
-        front_matter=_front_matter(to.repo, base, summary, alone=alone),
+        front_matter=_front_matter(to.repo, base, summary, data_sets(recipe), alone=alone),
         alone=alone,
         to=to,
         base=named,
@@ -64,7 +73,7 @@ def model_card(
         judged=judged_how(records),
         failures=failures([one for one in records if SIDES.get(one.stage) == last]),
         lights={
-            SIDE_NAMES[name]: side["speed_of_light"]
+            SIDE_NAMES[name]: over_the_least_time(side)
             for name, side in summary["held_out"].items()
             if side.get("speed_of_light")
         },
@@ -94,7 +103,22 @@ def read_recipe(run_dir: Path) -> Recipe:
         raise PublishError(f"{folder.recipe_file}: not a recipe of this version: {why}") from None
 
 
-def _front_matter(repo: str, base: str, summary: Mapping[str, Any], *, alone: bool) -> str:
+def data_sets(recipe: Recipe) -> list[str]:
+    """The data sets of the Hub from which folders of rows that it trained on were imported, as far
+    as the folders are here."""
+    found: dict[str, None] = {}
+    by_name = {name: hub for hub, name in named_by_hub().items()}
+    for spec in dict.fromkeys((recipe.data.taught_suite, recipe.data.train_suite)):
+        if spec.startswith(("rows:", "data:")):
+            with suppress(ValueError, OSError):
+                named = (one.source.partition(":")[0] for one in load_suite(spec).problems)
+                found |= dict.fromkeys(by_name.get(one, one) for one in named)
+    return sorted(one for one in found if re.fullmatch(REPOSITORY, one))
+
+
+def _front_matter(
+    repo: str, base: str, summary: Mapping[str, Any], learned_from: Sequence[str], *, alone: bool
+) -> str:
     learned = ["reinforcement-learning", *dialects_of(summary)]
     head: dict[str, Any] = {
         "base_model": at_revision(base)[0],
@@ -103,6 +127,8 @@ def _front_matter(repo: str, base: str, summary: Mapping[str, Any], *, alone: bo
         "pipeline_tag": "text-generation",
         "tags": ["kernelwright", "kernels", *([] if alone else ["lora"]), *learned],
     }
+    if learned_from:
+        head["datasets"] = list(learned_from)
     if licence := _licence(summary["model"], base):
         head = {"license": licence.lower(), **head}
     results = _results(summary)
@@ -297,8 +323,10 @@ def card_template(name: str) -> Any:
     environment.filters |= {
         "percent": percent,
         "speedup": speedup,
+        "sure": sure,
         "clock": clock,
         "float32": float32,
         "plain": plain,
     }
+    environment.globals |= {"speedup": speedup}
     return environment.get_template(name)

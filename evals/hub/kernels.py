@@ -19,6 +19,7 @@ from kernelwright.data.suites.load import load_problems, public_spec
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.reference.arguments import ProblemError
 from kernelwright.envs.reference.module import sized_code
+from kernelwright.envs.system.paths import in_utf8
 from kernelwright.envs.types import Problem, Record
 from kernelwright.evals.hub.card import card_template, environment_rows, failures, judged_how, plain
 from kernelwright.evals.hub.kernel_module import NoModuleError, kernel_module
@@ -113,7 +114,7 @@ def _question(search: Path) -> Mapping[str, Any]:
 
 def _write(tree: Path, kernel: Kernel, dialect: str, repo: str) -> Kernel:
     """Writes the files of one kernel."""
-    source, suffix = str(kernel.found.source), suffix_of(dialect)
+    source, suffix = in_utf8(str(kernel.found.source)), suffix_of(dialect)
     code = sized_code(kernel.problem, kernel.problem.timed_case())
     (tree / MODULES / f"{kernel.name}.py").write_text(code, encoding="utf-8")
     about = f"{kernel.problem.name}, of https://huggingface.co/{repo}\n{said(kernel.found)}"

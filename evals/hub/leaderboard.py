@@ -42,10 +42,15 @@ def entries(summary: Mapping[str, Any], data_set: str) -> list[dict[str, Any]]:
             "dataset": {**named, "task_id": name},
             "value": value,
             "date": summary["date"],
-            "notes": notes,
+            "notes": notes + _interval(side.get(f"{name}_ci")),
         }
         for name, value in known.items()
     ]
+
+
+def _interval(found: Sequence[float] | None) -> str:
+    """In words; empty where there is none."""
+    return f"; 95 % interval {found[0]:.4g} to {found[1]:.4g}" if found else ""
 
 
 def write_entries(tree: Path, found: Sequence[Mapping[str, Any]]) -> None:

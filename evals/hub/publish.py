@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -213,6 +214,7 @@ def _write_merged(run_dir: Path, tree: Path, chats: Sequence[tuple[str, str]]) -
         raise PublishError(f"{run_dir} has no adapter to merge")
     computed = read_recipe(run_dir).model.dtype
     dtype: MergedDtype = "float32" if computed == "float32" else "bfloat16"
+    print("writing whole weights, and trying them beside base and adapter", file=sys.stderr)
     with _whole_or_nothing(tree):
         return write_merged(adapter, tree / MERGED, chats, dtype)
 
@@ -233,6 +235,7 @@ def _write_gguf(
     """One file of the merged weights, named as the repository."""
     from kernelwright.rl.models.gguf_file import write_gguf
 
+    print("writing a GGUF file, and trying it beside the whole weights", file=sys.stderr)
     with _whole_or_nothing(tree):
         name = f"{repo.split('/')[1]}-{matrices}.gguf"
         return write_gguf(tree / MERGED, tree / name, chats, matrices)

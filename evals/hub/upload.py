@@ -130,7 +130,7 @@ class Target:
         """
         top = [one for one in files if "/" not in one]
         there = [one for one in top if any(fnmatch(one, like) for like in WEIGHTS)]
-        same = {one for one in there if self._sha256(one) == _sha256(tree.folder / one)}
+        same = {one for one in there if self._sha256(one) == sha256_of(tree.folder / one)}
         others = [one for one in there if one.endswith(".safetensors") and one not in same]
         return next(iter(others or (() if same else there)), None)
 
@@ -173,7 +173,7 @@ def _in_one_line(target: Target, done: Sequence[str]) -> Iterator[None]:
         raise PublishError(f"the Hub refused {target.repo}: {line}{before}") from error
 
 
-def _sha256(file: Path) -> str | None:
+def sha256_of(file: Path) -> str | None:
     """None where the file is not there."""
     if not file.is_file():
         return None

@@ -1,4 +1,7 @@
-"""Measures an adapter, or whole weights, as they were published, beside what the run measured."""
+"""Measures an adapter, or whole weights, as they were published, beside what the run measured.
+
+A GGUF file was held against the weights when it was written, so it is compared by its hash.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,25 @@ from kernelwright.envs.types import Problem, content_hash
 from kernelwright.evals.evaluate.model import evaluate_model, held_alone
 from kernelwright.evals.evaluate.run import settings_of
 from kernelwright.evals.hub.card import read_recipe
-from kernelwright.evals.hub.upload import PublishError
+from kernelwright.evals.hub.publish import MERGED
+from kernelwright.evals.hub.upload import PublishError, sha256_of
 from kernelwright.evals.numbers.compare import Comparison, Side, compare, read_side
 from kernelwright.rl.models.adapter_folder import find_adapter
-from kernelwright.rl.models.load import weights_folder
+from kernelwright.rl.models.load import at_revision, errors_in_one_line, weights_folder
 from kernelwright.rl.recipe.schema import Recipe
 
 FOLDER = "verified"
 """Of a run: an evaluation for each name and adapter that was verified."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What is measured: `name` says it to a reader, `model` is what loads it, and `whole` is the
+    folder of the weights that were published, None for an adapter."""
+
+    name: str
+    model: str
+    whole: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,25 +49,43 @@ class Verified:
     asked: int
 
 
+def parts_of(published: str, tree: Path) -> list[Part]:
+    """What a repository, or a folder, holds that answers: the adapter, and whole weights beside it
+    where the folder `tree` that was published has some. Raises PublishError where it lacks them, or
+    has another GGUF file than the tree, and ModelError."""
+    whole, files = tree / MERGED, sorted(tree.glob("*.gguf"))
+    folder = downloaded(published, [f"{MERGED}/*", "*.gguf"]) if whole.is_dir() or files else tree
+    for file in files:
+        if sha256_of(folder / file.name) != sha256_of(file):
+            raise PublishError(f"{published} lacks {file.name}, or has another: publish it again")
+    found = [Part(name=published, model=published)]
+    if whole.is_dir():
+        if not (folder / MERGED).is_dir():
+            raise PublishError(f"{published} lacks {MERGED}/: publish it again")
+        merged = str(folder / MERGED)
+        found.append(Part(name=f"{published}, {MERGED}/", model=merged, whole=whole))
+    return found
+
+
 def verify(
     run_dir: Path,
-    published: str,
+    part: Part,
     versions: Mapping[str, str],
     judges: Callable[[Recipe], BatchJudge],
-    whole: Path | None = None,
 ) -> Verified:
-    """Asks `published`, a Hub id or a folder, the run's held-out problems and judges its answers.
+    """Asks what was published the run's held-out problems, and judges its answers.
 
     They are sampled with the run's seeds, and the model is loaded as a stranger would load it. It
-    holds the run's adapter, or the weights of the folder `whole`. An interrupted verification goes
-    on at the next call. `versions` go into its records, `judges` opens the recipe's judge. Raises
+    holds the run's adapter, or the weights that were published. An interrupted verification goes on
+    at the next call. `versions` go into its records, `judges` opens the recipe's judge. Raises
     PublishError where another model is found, EvalError where another process verifies, ModelError,
     and ValueError where the run did not measure its adapter.
     """
     run, recipe = read_side(f"{run_dir}:after"), read_recipe(run_dir)
     suite = Suite(spec=recipe.data.held_out_suite, problems=_problems(recipe, run))
+    published, whole = part.model, part.whole
     weights = _same_weights(whole, published) if whole else _same_adapter(run_dir, published)
-    folder = run_dir / FOLDER / content_hash(published, weights)
+    folder = run_dir / FOLDER / content_hash(part.name, weights)
     with held_alone(folder), logged(folder):
         settings = settings_of(recipe, versions)
         judge = partial(judges, recipe)
@@ -84,6 +116,17 @@ def _same_weights(whole: Path, published: str) -> str:
     if hashes[0] != hashes[1]:
         raise PublishError(f"{published} holds other weights than {whole}: publish it again")
     return hashes[0]
+
+
+def downloaded(published: str, patterns: list[str]) -> Path:
+    """The folder of these files."""
+    if Path(published).is_dir():
+        return Path(published)
+    from huggingface_hub import snapshot_download
+
+    repo, revision = at_revision(published)
+    with errors_in_one_line(published):
+        return Path(snapshot_download(repo, revision=revision, allow_patterns=patterns))
 
 
 def _weights_sha256(folder: Path) -> str:

@@ -9,10 +9,11 @@ from pathlib import Path
 from kernelwright.data.runs.folder import Folder
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.judge import BatchJudge
+from kernelwright.envs.system.paths import in_utf8
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Speedup, Task, Verdict
 from kernelwright.evals.hub.kernels import KERNELS, MODULES, Kernel, chosen_kernels, suffix_of
 from kernelwright.evals.hub.upload import PublishError
-from kernelwright.rl.models.load import at_revision, errors_in_one_line
+from kernelwright.evals.hub.verify import downloaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,7 @@ def verify_kernels(
     """
     kernels = chosen_kernels(search)
     dialect = str((Folder(search).search() or {})["question"]["dialect"])
-    folder = _downloaded(published)
+    folder = downloaded(published, [f"{KERNELS}/*", f"{MODULES}/*"])
     jobs = [_job(folder, one, dialect, published) for one in kernels]
     with judges() as judge:
         found = judge.evaluate_many(jobs)
@@ -53,25 +54,15 @@ def _paired(kernels: Sequence[Kernel], found: Sequence[Evaluation]) -> list[Judg
     ]
 
 
-def _downloaded(published: str) -> Path:
-    """The folder of these files."""
-    from huggingface_hub import snapshot_download
-
-    if Path(published).is_dir():
-        return Path(published)
-    repo, revision = at_revision(published)
-    with errors_in_one_line(published):
-        patterns = [f"{KERNELS}/*", f"{MODULES}/*"]
-        return Path(snapshot_download(repo, revision=revision, allow_patterns=patterns))
-
-
 def _job(folder: Path, kernel: Kernel, dialect: str, published: str) -> tuple[Problem, Candidate]:
     module = folder / MODULES / f"{kernel.name}.py"
     source = folder / KERNELS / f"{kernel.name}{suffix_of(dialect)}"
     if missing := [one for one in (module, source) if not one.is_file()]:
         raise PublishError(f"{published} lacks {missing[0].relative_to(folder)}")
     text = source.read_bytes().decode(errors="replace")
-    if not text.endswith(str(kernel.found.source)):  # a Python file has lines about it before
+    if not text.endswith(
+        in_utf8(str(kernel.found.source))
+    ):  # a Python file has lines about it before
         raise PublishError(f"{published} holds another kernel for {kernel.name}: publish it again")
     problem = load_problem(module)
     return problem, Task(problem=problem, dialect=dialect).candidate(text)

@@ -150,7 +150,12 @@ def compare(first: Side, second: Side) -> Comparison:
         speed_ratio=as_ratio(_gain(pairs, _log_speedup)) if comparable else None,
         better=[one.problem for one in pairs if one.rise > 0],
         worse=[one.problem for one in pairs if one.rise < 0],
-        remarks=[*_unlike(first, second), *_apart(sides, shared), *apart],
+        remarks=[
+            *_unlike(first, second),
+            *_apart(sides, shared),
+            *_unjudged(left, right),
+            *apart,
+        ],
     )
 
 
@@ -171,6 +176,12 @@ def _apart(sides: Sequence[Mapping[str, Sequence[Record]]], shared: Sequence[str
     for name, side in zip(("first", "second"), sides, strict=True):
         if more := len(side) - len(shared):
             yield f"{more} problems of the {name} were not asked on the other side: left out"
+
+
+def _unjudged(left: Sequence[Record], right: Sequence[Record]) -> Iterator[str]:
+    for name, side in (("first", left), ("second", right)):
+        if count := record_scores(side).unjudged:
+            yield f"{count} answers of the {name} were not judged: in no rate"
 
 
 def _elsewhere(rows: Sequence[Record]) -> Iterator[str]:
@@ -205,13 +216,15 @@ def _precisions(records: Sequence[Record]) -> set[bool]:
 
 def _pass_at_k(pairs: Sequence[Pair]) -> dict[int, tuple[float | None, float | None]]:
     """k → pass@k of both sides, over problems with at least k judged samples on each."""
-    found = {}
+    means: dict[int, tuple[float | None, float | None]] = {}
     for k in (1, 2, 4, 8, 16, 32):
         both = [one for one in pairs if min(len(judged(one.first)), len(judged(one.second))) >= k]
         if both:
             firsts, seconds = [one.first for one in both], [one.second for one in both]
-            found[k] = (mean_pass_at_k(firsts, k), mean_pass_at_k(seconds, k))
-    return found
+            draws = mean_pass_at_k(firsts, k), mean_pass_at_k(seconds, k)
+            one, other = (found.mean if found else None for found in draws)
+            means[k] = (one, other)
+    return means
 
 
 def _gain(pairs: Sequence[Pair], value: Value) -> Gain | None:

@@ -21,17 +21,10 @@ from kernelwright.envs.codec import from_plain, read_json, to_json, to_plain
 from kernelwright.envs.system.paths import no_pipe, write_whole
 from kernelwright.envs.types import Dialect, Precision, Record, content_hash
 from kernelwright.evals.numbers.compare import as_ratio, find_side, surely_worse
-from kernelwright.evals.numbers.metrics import (
-    Gain,
-    paired_gain,
-    record_scores,
-    speedup_interval,
-)
+from kernelwright.evals.numbers.metrics import Gain, Interval, paired_gain, record_scores
 from kernelwright.evals.numbers.public_name import public_name
 from kernelwright.evals.numbers.summary import group, read_summary
 from kernelwright.evals.numbers.unfinished import asked_how
-
-Interval = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +70,7 @@ class Row:
     fast_1: float | None
     geomean_speedup: float | None
     geomean_speedup_ci: Interval | None
+    fast_1_ci: Interval | None = None
     machine: str
     environments: tuple[str, ...]
     date: str
@@ -153,12 +147,14 @@ def row_of(address: str) -> Row:
     """The row of what `RUN` or `RUN:SIDE` names. Raises OSError, and ValueError where it was not
     measured to its end."""
     folder, side, records = find_side(address)
+    found = record_scores(records)
+    if not found.n:
+        raise ValueError(f"{address}: none of its {len(records)} answers was judged")
     try:
         summary = read_summary(folder)
     except FileNotFoundError:
         raise ValueError(f"{folder} has no summary.json yet: --resume goes on with it") from None
     problems = group(records, lambda one: one.problem_key)
-    found = record_scores(records)
     results = {key: _result(rows) for key, rows in sorted(problems.items())}
     environments = {one.evaluation.environment for one in records} - {""}
     question = _question(folder, side, records)
@@ -174,10 +170,9 @@ def row_of(address: str) -> Row:
         correct_rate=found.correct_rate,
         correct_rate_ci=found.correct_rate_ci,
         fast_1=found.fast_1,
+        fast_1_ci=found.fast_1_ci,
         geomean_speedup=found.geomean_speedup,
-        geomean_speedup_ci=speedup_interval(
-            [one.evaluation for one in rows] for rows in problems.values()
-        ),
+        geomean_speedup_ci=found.geomean_speedup_ci,
         machine=str(summary.get("target", "")),
         environments=tuple(sorted(environments)),
         date=str(summary.get("date", "")),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -16,6 +16,8 @@ import numpy as np
 
 from kernelwright.envs.types import Evaluation, Record, Speedup, Trust, Verdict
 
+Interval = tuple[float, float]
+"""The lower and the upper end at 95 %."""
 RESAMPLES = 4000
 FEWEST_PAIRS = 6
 """Of fewer pairs even ones that all differ in one direction are no evidence at 5 % (2 / 2^n)."""
@@ -24,14 +26,17 @@ Z_95 = 1.959963984540054
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
-    """Metrics of one set of samples. `n` counts the judged ones; `verdicts` only what occurred."""
+    """Metrics of one set of samples, with 95 % intervals over problems. `n` counts the judged ones;
+    `verdicts` only what occurred."""
 
     n: int
     correct: int
     correct_rate: float | None
-    correct_rate_ci: tuple[float, float] | None
+    correct_rate_ci: Interval | None
     fast_1: float | None
     geomean_speedup: float | None
+    fast_1_ci: Interval | None = None
+    geomean_speedup_ci: Interval | None = None
     verdicts: Mapping[str, int]
     unjudged: int
     unsupported: int = 0
@@ -63,6 +68,17 @@ class AgainstCompile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Draws:
+    """pass@k: the mean over the `problems` that have at least k judged samples, and its 95 %
+    interval over them."""
+
+    mean: float
+    low: float
+    high: float
+    problems: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gain:
     """A mean difference over paired problems, with its 95 % interval."""
 
@@ -78,14 +94,17 @@ def scores(evaluations: Iterable[Evaluation], problems: Sequence[str] = ()) -> S
     everything = tuple(evaluations)
     known = judged(everything)
     named = zip(problems or map(str, range(len(everything))), everything, strict=True)
+    groups = _by_problem(named)
     count = sum(one.verdict is Verdict.CORRECT for one in known)
     return Scores(
         n=len(known),
         correct=count,
         correct_rate=count / len(known) if known else None,
-        correct_rate_ci=rate_interval(_by_problem(named)) if known else None,
-        fast_1=fast_p(known, 1.0),
+        correct_rate_ci=share_interval(groups, lambda one: one.verdict is Verdict.CORRECT),
+        fast_1=(fast := fast_p(known, 1.0)),
+        fast_1_ci=None if fast is None else share_interval(groups, is_faster),
         geomean_speedup=geomean_speedup(known),
+        geomean_speedup_ci=speedup_interval(groups),
         timed=len(_speedups(known)),
         verdicts=verdict_counts(everything),
         unjudged=len(everything) - len(known),
@@ -110,7 +129,20 @@ def verdict_counts(evaluations: Iterable[Evaluation]) -> dict[str, int]:
     return {verdict.value: found[verdict] for verdict in Verdict if found[verdict]}
 
 
-def rate_interval(problems: Sequence[tuple[int, int]]) -> tuple[float, float]:
+def share_interval(
+    problems: Iterable[Sequence[Evaluation]], counts: Callable[[Evaluation], bool]
+) -> Interval | None:
+    """The 95 % interval of the share of judged samples that count, by problem; None of none."""
+    known = [some for one in problems if (some := judged(one))]
+    return rate_interval([(sum(map(counts, one)), len(one)) for one in known]) if known else None
+
+
+def is_faster(one: Evaluation) -> bool:
+    """Whether a sample is correct and, by its median, faster than PyTorch: what fast_1 counts."""
+    return one.timing is not None and one.timing.speedup.median > 1
+
+
+def rate_interval(problems: Sequence[tuple[int, int]]) -> Interval:
     """The 95 % interval of a correct-rate, from (correct, judged) of each problem.
 
     Samples of one problem are alike, so they are worth fewer: Wilson's interval with the effective
@@ -141,16 +173,15 @@ def _design_effect(problems: Sequence[tuple[float, float]]) -> float:
     return between / (n * rate * (1 - rate))
 
 
-def _by_problem(named: Iterable[tuple[str, Evaluation]]) -> list[tuple[int, int]]:
-    """(correct, judged) of each problem of which anything was judged."""
-    found: dict[str, list[bool]] = {}
+def _by_problem(named: Iterable[tuple[str, Evaluation]]) -> list[list[Evaluation]]:
+    """The evaluations of each problem."""
+    found: dict[str, list[Evaluation]] = {}
     for problem, one in named:
-        if judged([one]):
-            found.setdefault(problem, []).append(one.verdict is Verdict.CORRECT)
-    return [(sum(some), len(some)) for some in found.values()]
+        found.setdefault(problem, []).append(one)
+    return list(found.values())
 
 
-def wilson(successes: float, n: float) -> tuple[float, float]:
+def wilson(successes: float, n: float) -> Interval:
     """The 95 % score interval of a proportion; it never leaves [0, 1].
 
     >>> low, high = wilson(9, 10)
@@ -190,21 +221,37 @@ def surely_fast_p(evaluations: Iterable[Evaluation], p: float) -> float | None:
     return _fast_share(known, [one.timing.speedup.low for one in known if one.timing], p)
 
 
+def is_surely_fast(p: float, one: Evaluation) -> bool:
+    """Whether a sample is among those that `surely_fast_p` counts."""
+    if p == 0:
+        return one.verdict is Verdict.CORRECT
+    return one.timing is not None and one.timing.speedup.low > p
+
+
 def geomean_speedup(evaluations: Iterable[Evaluation]) -> float | None:
     """Geometric mean of the speedups of the correct kernels; None where none was timed."""
     return geomean(_speedups(evaluations))
 
 
-def speedup_interval(problems: Iterable[Sequence[Evaluation]]) -> tuple[float, float] | None:
+def speedup_interval(problems: Iterable[Sequence[Evaluation]]) -> Interval | None:
     """The 95 % interval of `geomean_speedup`, from the evaluations of each problem; None where
-    fewer than two problems have a speed.
+    fewer than two problems have a speed."""
+    return geomean_interval(map(_speedups, problems))
+
+
+def geomean_interval(problems: Iterable[Sequence[float]]) -> Interval | None:
+    """The 95 % interval of a geometric mean, from the ratios of each problem; None where fewer than
+    two problems have one.
 
     A percentile bootstrap over problems, as in `paired_gain`: each draw has as many problems, with
-    all of their speeds.
+    all of their ratios. Of fewer than `FEWEST_PAIRS` it spans the means of all of them.
     """
-    logs = [found for one in problems if (found := list(map(math.log, _speedups(one))))]
+    logs = [found for one in problems if (found := list(map(math.log, one)))]
     if len(logs) < 2:
         return None
+    if len(logs) < FEWEST_PAIRS:
+        each = [math.exp(math.fsum(one) / len(one)) for one in logs]
+        return min(each), max(each)
     sums, counts = np.array([(math.fsum(one), len(one)) for one in logs]).T
     drawn = np.random.default_rng(0).integers(len(logs), size=(RESAMPLES, len(logs)))
     means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
@@ -215,13 +262,16 @@ def speedup_interval(problems: Iterable[Sequence[Evaluation]]) -> tuple[float, f
 def speed_of_light(evaluations: Iterable[Evaluation]) -> float | None:
     """Geometric mean, over the correct kernels whose floor is known, of the least time that their
     work can take as a share of their own, at most 1; None where no floor is known."""
-    return geomean(
-        [
-            min(1.0, dict(one.facts)["floor_ns"] / median(one.timing.candidate_ns))
-            for one in judged(evaluations)
-            if one.timing and dict(one.facts).get("floor_ns")
-        ]
-    )
+    return geomean(lights(evaluations))
+
+
+def lights(evaluations: Iterable[Evaluation]) -> list[float]:
+    """That share of each such kernel."""
+    return [
+        min(1.0, dict(one.facts)["floor_ns"] / median(one.timing.candidate_ns))
+        for one in judged(evaluations)
+        if one.timing and dict(one.facts).get("floor_ns")
+    ]
 
 
 def geomean(ratios: Sequence[float]) -> float | None:
@@ -280,15 +330,24 @@ def pass_at_k(n: int, correct: int, k: int) -> float:
     return 1.0 - math.comb(n - correct, k) / math.comb(n, k)
 
 
-def mean_pass_at_k(problems: Iterable[Sequence[Evaluation]], k: int) -> float | None:
-    """`pass_at_k` over problems; those with fewer than `k` judged samples have no say."""
+def mean_pass_at_k(problems: Iterable[Sequence[Evaluation]], k: int) -> Draws | None:
+    """`pass_at_k` over problems; those with fewer than `k` judged samples have no say, and None
+    where no problem has.
+
+    Its interval is Wilson's, as if each problem were always solved or never: chances of problems
+    can vary no more than that, so it is never too narrow.
+    """
     chances = []
     for evaluations in problems:
         known = judged(evaluations)
         count = sum(one.verdict is Verdict.CORRECT for one in known)
         if len(known) >= k:
             chances.append(pass_at_k(len(known), count, k))
-    return math.fsum(chances) / len(chances) if chances else None
+    if not chances:
+        return None
+    total, problems_asked = math.fsum(chances), len(chances)
+    low, high = wilson(min(total, problems_asked), problems_asked)
+    return Draws(mean=total / problems_asked, low=low, high=high, problems=problems_asked)
 
 
 def paired_gain(pairs: Sequence[tuple[float, float]]) -> Gain | None:

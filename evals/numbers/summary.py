@@ -18,7 +18,7 @@ from kernelwright.data.runs.records import read_records
 from kernelwright.data.runs.stages import STAGES, sides
 from kernelwright.envs.codec import read_json
 from kernelwright.envs.system.paths import no_pipe, write_whole
-from kernelwright.envs.types import Dialect, Precision, Record, Speedup, Verdict
+from kernelwright.envs.types import Dialect, Evaluation, Precision, Record, Speedup, Verdict
 from kernelwright.evals.numbers.against_given import given_of, summary_of_given
 from kernelwright.evals.numbers.compiled_baselines import (
     Known,
@@ -28,11 +28,12 @@ from kernelwright.evals.numbers.compiled_baselines import (
 )
 from kernelwright.evals.numbers.metrics import (
     against_compile,
+    geomean_interval,
+    lights,
     mean_pass_at_k,
     paired_gain,
     record_scores,
     speed_of_light,
-    speedup_interval,
     verdict_counts,
 )
 
@@ -53,8 +54,6 @@ GAINS = (
 
 CURVE_STAGE = "validation"
 """Held-out answers during RL: records of step n were sampled after n optimiser steps."""
-EXAMPLES = "triples"
-"""Stage whose records the model did not write: what it is shown in SFT."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,19 +190,28 @@ def measure(
     return {
         **asdict(record_scores(records)),
         "problems": len(problems),
-        "pass_at_k": {
-            str(k): mean_pass_at_k(evaluations, k) for k in (1, 2, 4, 8, 16, 32) if k <= most
-        },
+        **draws(evaluations, [k for k in (1, 2, 4, 8, 16, 32) if k <= most]),
         "mean_reward": mean_reward(records),
-        "geomean_speedup_ci": speedup_interval(
-            [one.evaluation for one in rows] for rows in problems.values()
-        ),
         "speed_of_light": speed_of_light(one.evaluation for one in records),
+        "speed_of_light_ci": geomean_interval(
+            lights(one.evaluation for one in rows) for rows in problems.values()
+        ),
         "sandbox_levels": _seen(one.evaluation.sandbox_level for one in records),
         "trust": _seen(
             one.evaluation.trust for one in records if one.evaluation.verdict is Verdict.CORRECT
         ),
         **({"against_compile": asdict(against)} if known else {}),
+    }
+
+
+def draws(tasks: Sequence[Sequence[Evaluation]], counts: Iterable[int]) -> dict[str, Any]:
+    """pass@k for each of these k: its mean, its interval, and over how many problems it is, each by
+    k as text; null where no problem has so many judged answers."""
+    found = {str(k): mean_pass_at_k(tasks, k) for k in counts}
+    return {
+        "pass_at_k": {k: one and one.mean for k, one in found.items()},
+        "pass_at_k_ci": {k: one and (one.low, one.high) for k, one in found.items()},
+        "pass_at_k_problems": {k: one.problems if one else 0 for k, one in found.items()},
     }
 
 

@@ -1,7 +1,8 @@
 """Computes a run's numbers at any time: during it, after a kill, with damaged files.
 
 A finished run has a `summary.json`; of any other the same numbers are taken from the records that
-are there, and the page says that they are of an unfinished run.
+are there, and the page says that they are of an unfinished run. A search has no summary: it has
+ended where its results are there.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.runs.folder import DamagedError, Document, Folder
+from kernelwright.data.runs.folder import SEARCH_RESULTS, DamagedError, Document, Folder
 from kernelwright.data.runs.records import FILE as RECORDS_FILE
 from kernelwright.data.runs.records import Cursor, RecordStore
+from kernelwright.data.runs.stages import SEARCH
 from kernelwright.data.suites.load import SuiteError, load_suite
 from kernelwright.envs.types import Precision, Record, content_hash
 from kernelwright.evals.numbers.compiled_baselines import read_baselines
@@ -56,7 +58,8 @@ def evidence(run_dir: Path) -> Evidence:
     if not records and not Folder(run_dir).recipe_file.exists():
         raise ValueError(f"{run_dir}: not a run: it holds neither a recipe nor records")
     summary = summarise(records, facts_so_far(run_dir, records), read_baselines(run_dir))
-    return Evidence(summary=summary, records=records, finished=False, damage=damage)
+    ended = (run_dir / SEARCH_RESULTS).is_file()
+    return Evidence(summary=summary, records=records, finished=ended, damage=damage)
 
 
 def readable_records(run_dir: Path) -> tuple[list[Record], list[int]]:
@@ -74,15 +77,13 @@ def facts_so_far(run_dir: Path, records: Sequence[Record]) -> RunFacts:
     folder = Folder(run_dir)
     recipe, question = _readable(folder.recipe), _question(folder)
     data, env = _section(recipe, "data"), _readable(folder.environment)
-    suite = str(data.get("held_out_suite") or question.get("suite") or "unknown suite")
+    asked = data.get("held_out_suite") or question.get("suite") or question.get("searched")
+    suite = str(asked or "unknown suite")
     name = _section(recipe, "model").get("name") or question.get("model") or "unknown model"
     dialect = records[0].dialect if records else data.get("dialect", "cpp")
     devices = [one for one in env.get("devices", ()) if isinstance(one, dict)]
-    seconds = {
-        stage: float(one)
-        for stage, one in _readable(folder.stages).items()
-        if isinstance(one, int | float)
-    }
+    spent = {**_readable(folder.stages), SEARCH: _readable(folder.search).get("seconds")}
+    seconds = {stage: float(one) for stage, one in spent.items() if isinstance(one, int | float)}
     return RunFacts(
         model=str(name),
         dialect=str(dialect),
@@ -128,8 +129,8 @@ def _section(recipe: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _question(folder: Folder) -> Mapping[str, Any]:
-    """What `kernelwright eval` was asked."""
-    return _section(_readable(folder.evaluation), "question")
+    """What `kernelwright eval`, or `search`, was asked."""
+    return _section(_readable(folder.evaluation) or _readable(folder.search), "question")
 
 
 def _precision(recipe: Mapping[str, Any], question: Mapping[str, Any]) -> Precision:

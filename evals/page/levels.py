@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from rich.console import Console
@@ -16,11 +17,19 @@ from rich.table import Table
 
 from kernelwright.data.suites.kernelbench import place
 from kernelwright.envs.types import Evaluation, Problem, Record, Verdict
-from kernelwright.evals.numbers.metrics import judged, mean_pass_at_k, surely_fast_p
-from kernelwright.evals.numbers.summary import group
-from kernelwright.evals.page.report import percent
+from kernelwright.evals.numbers.metrics import (
+    Interval,
+    is_surely_fast,
+    judged,
+    share_interval,
+    surely_fast_p,
+)
+from kernelwright.evals.numbers.summary import draws, group
+from kernelwright.evals.page.report import percent, sure
 
 FAST_AT = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
+
+SURELY = "by level a kernel is fast_p where the lower end of its speedup's interval is above p"
 
 PROBLEM_AT_FAULT = "reference_failed"
 SECOND = {
@@ -48,7 +57,8 @@ class SecondOpinion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelScores:
-    """Metrics of the samples of one level; `n` counts the judged ones."""
+    """Metrics of the samples of one level, with 95 % intervals over problems; `n` counts the judged
+    ones."""
 
     level: int
     problems: int
@@ -57,8 +67,12 @@ class LevelScores:
     unsupported: int
     compiled: int
     correct: int
+    correct_ci: Interval | None
     fast: Mapping[str, float | None]
+    fast_ci: Mapping[str, Interval | None]
     pass_at_k: Mapping[str, float | None]
+    pass_at_k_ci: Mapping[str, Interval | None]
+    pass_at_k_problems: Mapping[str, int]
     kernelbench: SecondOpinion | None = None
     stored_results: SecondOpinion | None = None
 
@@ -98,18 +112,19 @@ def unjudged_lines(records: Sequence[Record]) -> list[str]:
 
 
 def print_levels(console: Console, levels: Sequence[LevelScores]) -> None:
-    """A table on a terminal, one plain line per level elsewhere."""
+    """A table with a column for each level on a terminal, one plain line per level elsewhere; then
+    what is counted as fast."""
     heads, rows = _cells(levels)
-    if not console.is_terminal:
-        for row in rows:
-            pairs = zip(heads[1:], row[1:], strict=True)
-            line = " · ".join([f"level {row[0]}", *(f"{head} {cell}" for head, cell in pairs)])
-            console.print(line, soft_wrap=True, highlight=False, markup=False)
-        return
-    table = Table(*heads)
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
+    if console.is_terminal:
+        table = Table("", *(f"level {row[0]}" for row in rows))
+        for place, head in enumerate(heads[1:], 1):
+            table.add_row(head, *(row[place] for row in rows))
+        console.print(table)
+    for row in [] if console.is_terminal else rows:
+        pairs = zip(heads[1:], row[1:], strict=True)
+        line = " · ".join([f"level {row[0]}", *(f"{head} {cell}" for head, cell in pairs)])
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+    console.print(SURELY, style="dim", soft_wrap=True, highlight=False)
 
 
 def _scores(
@@ -123,6 +138,7 @@ def _scores(
     problems = group(records, lambda one: one.problem).values()
     samples = [[one.evaluation for one in rows] for rows in problems]
     most = max((len(judged(one)) for one in samples), default=0)
+    fast = {p: surely_fast_p(known, p) for p in FAST_AT}
     return LevelScores(
         level=level,
         problems=len(samples),
@@ -131,8 +147,13 @@ def _scores(
         unsupported=sum(one.is_unsupported for one in known),
         compiled=sum(map(compiled, known)),
         correct=sum(map(_correct, known)),
-        fast={f"{p:g}": surely_fast_p(known, p) for p in FAST_AT},
-        pass_at_k={str(k): mean_pass_at_k(samples, k) for k in _draws(most)},
+        correct_ci=share_interval(samples, _correct),
+        fast={f"{p:g}": share for p, share in fast.items()},
+        fast_ci={
+            f"{p:g}": None if share is None else share_interval(samples, partial(is_surely_fast, p))
+            for p, share in fast.items()
+        },
+        **draws(samples, _draws(most)),
         kernelbench=None if opinions is None else _second(records, opinions),
         stored_results=None if stored is None else _second(records, stored),
     )
@@ -164,11 +185,21 @@ def _cells(levels: Sequence[LevelScores]) -> tuple[list[str], list[list[str]]]:
     rows = []
     for one in levels:
         counts = (one.level, one.problems, one.n, one.unjudged, one.unsupported)
-        shares = [one.compiled / one.n if one.n else None, one.correct / one.n if one.n else None]
-        shares += [*one.fast.values(), *(one.pass_at_k.get(str(k)) for k in ks)]
+        shares = [
+            (one.compiled / one.n if one.n else None, None),
+            (one.correct / one.n if one.n else None, one.correct_ci),
+            *((share, one.fast_ci[p]) for p, share in one.fast.items()),
+        ]
+        drawn = [_drawn(one, str(k)) for k in ks]
         beside = [cell for name in second for cell in _second_cells(getattr(one, name))]
-        rows.append([*map(str, counts), *map(percent, shares), *beside])
+        rows.append([*map(str, counts), *(sure(*both) for both in shares), *drawn, *beside])
     return heads, rows
+
+
+def _drawn(one: LevelScores, k: str) -> str:
+    """pass@k, and over how many problems it is where some lack so many samples."""
+    said, asked = sure(one.pass_at_k.get(k), one.pass_at_k_ci.get(k)), one.pass_at_k_problems.get(k)
+    return f"{said} of {asked} problems" if asked not in (None, one.problems) else said
 
 
 def _second_cells(found: SecondOpinion | None) -> list[str]:

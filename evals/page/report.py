@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.metrics import MetricsFile
-from kernelwright.data.runs.stages import SEARCH_START, STAGES
+from kernelwright.data.runs.stages import EXAMPLES, NO_ANSWERS, STAGES
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.plan.counters import Facts, counted
 from kernelwright.envs.referee.profile import profiled
@@ -24,8 +24,8 @@ from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import CaseCheck, Dialect, Evaluation, Record, Speedup, Verdict
 from kernelwright.evals.numbers.against_given import given_of, over_given, words_of_outcomes
 from kernelwright.evals.numbers.compiled_baselines import compiler_named
-from kernelwright.evals.numbers.metrics import relative, timed_at
-from kernelwright.evals.numbers.summary import EXAMPLES, SIDE_NAMES, float32
+from kernelwright.evals.numbers.metrics import Interval, relative, timed_at
+from kernelwright.evals.numbers.summary import SIDE_NAMES, float32
 from kernelwright.evals.numbers.unfinished import Evidence, evidence
 from kernelwright.evals.page.curves import health_charts, learning_charts
 from kernelwright.evals.page.problem_table import filters, problem_rows
@@ -41,6 +41,7 @@ LONGEST = 12_000
 FAILED_ROUNDS = 4
 """Most failed rounds that are shown of a kernel, each of another case."""
 
+Shown = Callable[[float | None], str]
 STAGE_NAMES = {name: row.title for name, row in STAGES.items() if row.title}
 
 
@@ -70,8 +71,8 @@ def write_page(run_dir: Path, found: Evidence, path: Path | None = None) -> Path
 
 def _numbers(found: Evidence) -> dict[str, Any]:
     summary = found.summary
-    others = (EXAMPLES, SEARCH_START)
-    written = {one: found for one, found in summary["verdicts"].items() if one not in others}
+    verdicts = summary["verdicts"].items()
+    written = {stage: found for stage, found in verdicts if stage not in NO_ANSWERS}
     sides = summary["held_out"]
     timed = [name for name, side in sides.items() if side["geomean_speedup"] is not None]
     return {
@@ -174,6 +175,8 @@ def page_template(name: str) -> Any:
     environment.filters |= {
         "percent": percent,
         "speedup": speedup,
+        "sure": sure,
+        "over_the_least_time": over_the_least_time,
         "clock": clock,
         "clip": clip,
         "breakable": breakable,
@@ -202,6 +205,24 @@ def percent(share: float | None, digits: int = 1) -> str:
 def speedup(ratio: float | None) -> str:
     """`1.834` → `1.83×`; a dash where nothing is known."""
     return "–" if ratio is None else f"{ratio:.2f}×"
+
+
+def sure(value: float | None, interval: Interval | None, said: Shown = percent) -> str:
+    """A figure with its 95 % interval, where there is one.
+
+    >>> sure(0.5, (0.25, 0.75)), sure(1.5, None, speedup)
+    ('50.0 % [25.0 %, 75.0 %]', '1.50×')
+    """
+    if value is None or interval is None:
+        return said(value)
+    return f"{said(value)} [{said(interval[0])}, {said(interval[1])}]"
+
+
+def over_the_least_time(side: Mapping[str, Any]) -> str:
+    """How many times the least time for their work a side's correct kernels take, by its
+    `speed_of_light`, which is known."""
+    light, interval = side["speed_of_light"], side.get("speed_of_light_ci")
+    return sure(1 / light, interval and (1 / interval[1], 1 / interval[0]), speedup)
 
 
 def clock(seconds: float | None) -> str:

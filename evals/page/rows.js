@@ -32,7 +32,7 @@ function detail(row) {
   return [el("h3", "", problem.name), head, el("p", "dim", facts.filter(Boolean).join(" · ")),
     row.error ? part("what the judge says", true, el("pre", "log", row.error)) : "",
     part("problem", true, painted(problem.code, "python")), part("reasoning", true, el("pre", "prose", row.reasoning || "none")),
-    part("kernel", true, painted(row.kernel, LANGUAGE_OF[row.dialect] || "c")),
+    part("kernel", true, painted(row.kernel, known(LANGUAGE_OF, row.dialect, "c"))),
     part(`${problem.cases.length} cases`, false, el("div", "scroll", cases))];
 }
 

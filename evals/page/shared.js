@@ -11,6 +11,7 @@ const LANGUAGES = {
 };
 const REST = String.raw`|(?<num>\b\d[\w.]*)|(?<word>[A-Za-z_]\w*)`;
 const LANGUAGE_OF = { triton: "python", inline: "python" };
+const known = (table, name, otherwise) => Object.hasOwn(table, name) ? table[name] : otherwise;
 
 function tokens(text, language) {
   // [class or "", text] in order; together they are the text.

@@ -39,7 +39,7 @@ function options(name) {
   const counts = new Map(), select = at(name), before = select.value;
   for (const run of view.runs) for (const row of run.rows) counts.set(PICKS[name](row), (counts.get(PICKS[name](row)) || 0) + 1);
   const some = [...counts].sort((a, b) => b[1] - a[1]).map(([value, many]) => {
-    const found = el("option", "", `${name === "stage" ? view.stages[value] || value : value.replace("_", " ")} (${many})`);
+    const found = el("option", "", `${name === "stage" ? known(view.stages, value, value) : value.replace("_", " ")} (${many})`);
     found.value = value;
     return found;
   });
@@ -69,7 +69,7 @@ function showProblems() {
     view.sort = [name, name === key ? !down : ["asked", "correct", "best"].includes(name)];
     showProblems();
   }));
-  const named = stages => stages.split(", ").map(one => view.stages[one] || one).join(", ");
+  const named = stages => stages.split(", ").map(one => known(view.stages, one, one)).join(", ");
   const cells = one => [...(several ? [one.run] : []), link(one.name, ...problemPage(one.problem)), one.category, named(one.stages), String(one.asked), percent(one.correct), times(one.best)];
   at("problems").replaceChildren(pager(shown, lines.length, turn("problems")), table("left", heads, shown.items.map(cells)));
 }

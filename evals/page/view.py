@@ -20,6 +20,7 @@ from markupsafe import Markup
 from kernelwright.data.runs.folder import EVALUATION_FILE, Folder
 from kernelwright.data.runs.metrics import MetricsFile
 from kernelwright.data.runs.records import Cursor, RecordStore
+from kernelwright.data.runs.stages import NO_ANSWERS
 from kernelwright.data.suites.load import SuiteError, load_suite
 from kernelwright.envs.system.paths import write_whole
 from kernelwright.evals.numbers.unfinished import left_out
@@ -109,7 +110,8 @@ class RunsView:
             known = token.split("_")
             known += [""] * (len(self.runs) - len(known))
             found = [run.since(one) for run, one in zip(self.runs, known, strict=False)]
-            return {"token": now, "stages": STAGE_NAMES, "runs": found}
+            told = {"token": now, "stages": STAGE_NAMES, "no_answers": NO_ANSWERS}
+            return {**told, "runs": found}
 
     def since_zipped(self, token: str = "") -> bytes | None:
         """The same as compressed JSON."""

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernelwright.data.runs.stages import SEARCH_START
+from kernelwright.data.runs.stages import NO_ANSWERS
 from kernelwright.envs.types import Verdict
-from kernelwright.evals.numbers.summary import EXAMPLES
 from kernelwright.evals.page.curves import HEALTH, LEARNING, Metrics, Series, logged
 from kernelwright.evals.page.report import STAGE_NAMES, clip
 from kernelwright.evals.page.view_tally import Tally, together
@@ -43,8 +42,6 @@ class Curve:
 
 Steps = Mapping[tuple[str, int], Tally]
 """(stage, step) → what its rollouts come to."""
-GIVEN = (EXAMPLES, SEARCH_START)
-"""Stages whose records the model did not write."""
 
 
 def run_curves(steps: Steps, metrics: Metrics) -> list[Curve]:
@@ -151,9 +148,8 @@ def _is_number(value: Any) -> bool:
 
 
 def summary_of(steps: Steps) -> Mapping[str, Any]:
-    """What a table of runs says of one: of what its model wrote, without the examples that it was
-    shown and the kernels that it was given."""
-    whole = together(one for (stage, _), one in steps.items() if stage not in GIVEN)
+    """What a table of runs says of one: of its model's answers, each counted once."""
+    whole = together(one for (stage, _), one in steps.items() if stage not in NO_ANSWERS)
     return {
         "records": whole.n,
         "correct": whole.correct,

@@ -8,7 +8,7 @@ function merged(known, update) {
     Object.assign(run, { name: news.name, remark: news.remark, summary: news.summary, curves: news.curves });
     for (const one of objects(news.problems)) run.problems.push({ ...one, run });
     for (const one of news.prompts) run.prompts.push(one);
-    for (const one of objects(news.rows)) added(run, one);
+    for (const one of objects(news.rows)) added(run, { ...one, isAnswer: !update.no_answers.includes(one.stage) });
     return run;
   });
 }
@@ -42,14 +42,15 @@ function chosenRows(runs, wanted) {
 }
 
 function tally(rows) {
-  // What a set of rows comes to; unjudged ones say nothing of their kernels.
+  // What a set of rows comes to; unjudged ones say nothing of their kernels. The best speed is that of the kernel which is
+  // surest to be fast, by the lower end of its interval.
   const judged = rows.filter(one => one.verdict !== "unjudged"), paid = rows.filter(one => one.reward !== null);
   const correct = judged.filter(one => one.verdict === "correct").length;
-  const speeds = rows.map(one => one.speed).filter(one => one !== null);
+  const timed = rows.filter(one => one.low !== null);
   return {
     asked: rows.length, correct: judged.length ? correct / judged.length : null,
     reward: paid.length ? paid.reduce((sum, one) => sum + one.reward, 0) / paid.length : null,
-    best: speeds.length ? speeds.reduce((a, b) => Math.max(a, b)) : null,
+    best: timed.length ? timed.reduce((a, b) => b.low > a.low ? b : a).speed : null,
   };
 }
 
@@ -64,12 +65,14 @@ function grouped(rows, by) {
 }
 
 function problemTable(runs, wanted) {
-  // A line a problem; its figures are of the rows in the wanted stage and language.
+  // A line a problem; its figures are of the answers in the wanted stage and language. Examples and given kernels are
+  // no answers of the model, and what was timed again is counted already: their figures are told where that stage is wanted.
   const has = finder(wanted.text);
   const rows = chosenRows(runs, { ...wanted, text: "", verdict: "" });
   const lines = [...grouped(rows, row => row.problem)].map(([problem, some]) => ({
     run: problem.run.name, name: problem.name, category: problem.category, problem,
-    stages: [...new Set(some.map(one => one.stage))].join(", "), verdicts: new Set(some.map(one => one.verdict)), ...tally(some),
+    stages: [...new Set(some.map(one => one.stage))].join(", "), verdicts: new Set(some.map(one => one.verdict)),
+    ...tally(some.filter(one => wanted.stage || one.isAnswer)),
   }));
   return lines.filter(one => (!wanted.verdict || one.verdicts.has(wanted.verdict)) && (has(one.name) || has(one.category)));
 }
@@ -91,7 +94,7 @@ function stepsOf(problem) {
 }
 
 function rank(row) {
-  return (row.verdict === "correct" ? 1e6 : 0) + (row.speed || 0) * 1e3 + (row.reward || 0);
+  return (row.verdict === "correct" ? 1e6 : 0) + (row.low || 0) * 1e3 + (row.reward || 0);
 }
 
 const MOST_LINES = 1500, CONTEXT = 3;

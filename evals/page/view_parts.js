@@ -59,7 +59,7 @@ function siblings(row, stages) {
     one === row ? el("b", "", `${one.row} (this)`) : link(String(one.row), ...rollout(one)),
     ...(turns ? [`${one.trajectory}, ${one.turn}`] : []), mark(one), one.reason, one.speed === null ? "–" : speedText(one), figure(one.reward), figure(one.credit),
   ]);
-  return fold(`${row.group.length} rollouts of this group: ${stages[row.stage] || row.stage}, step ${row.step}`, true, table("left", heads, lines));
+  return fold(`${row.group.length} rollouts of this group: ${known(stages, row.stage, row.stage)}, step ${row.step}`, true, table("left", heads, lines));
 }
 
 function lineage(row) {
@@ -81,7 +81,7 @@ function rolloutDetail(row, stages, choose) {
   const facts = [row.run.name, row.id, row.dialect, row.skill, row.how, row.seconds === null ? "" : `judged in ${figure(row.seconds)} s`];
   const head = el("p", "", el("span", `chip v-${row.verdict}`, VERDICT(row)), " ", el("code", "", row.reason), " ", el("b", "fast", speedText(row)));
   const reward = el("p", "", `reward ${figure(row.reward)}`, paid ? ` (${paid})` : "", ` · credit ${figure(row.credit)}`);
-  const language = LANGUAGE_OF[row.dialect] || "c";
+  const language = known(LANGUAGE_OF, row.dialect, "c");
   return [
     el("h3", "", row.problem.name), head, reward, el("p", "dim", facts.filter(Boolean).join(" · ")),
     el("p", "links", link("this problem over steps", ...problemPage(row.problem)), ...(row.kernel ? [button("compare: as A", "", () => choose(0, row)), button("as B", "", () => choose(1, row))] : [])),
@@ -106,7 +106,7 @@ function problemLines(runs, problem) {
 
 function problemDetail(runs, problem, stages, turnTo, page) {
   const { steps, lines } = problemLines(runs, problem), shown = pageOf(steps, page, AT_ONCE);
-  const named = one => `${one.top.run.name}, ${stages[one.stage] || one.stage}`;
+  const named = one => `${one.top.run.name}, ${known(stages, one.stage, one.stage)}`;
   const legend = lines.map(([first], at) => el("span", "", el("i", `swatch r${at % COLOURS}`), ` ${named(first)} `));
   const curve = (title, key, share) => {
     const points = some => some.filter(one => one[key] !== null).map(one => [one.step, one[key]]);
@@ -114,7 +114,7 @@ function problemDetail(runs, problem, stages, turnTo, page) {
     return known.length ? [chart({ title, share, note: "", lines: known })] : [];
   };
   const heads = ["run", "stage", "step", "asked", "correct", "mean reward", "best speedup", "best rollout"];
-  const rows = shown.items.map(one => [one.top.run.name, stages[one.stage] || one.stage, String(one.step), String(one.asked), percent(one.correct), figure(one.reward), times(one.best),
+  const rows = shown.items.map(one => [one.top.run.name, known(stages, one.stage, one.stage), String(one.step), String(one.asked), percent(one.correct), figure(one.reward), times(one.best),
     el("span", "", mark(one.top), " ", link(one.top.id, ...rollout(one.top)))]);
   return [
     el("h3", "", problem.name), el("p", "dim", `${problem.category} · ${problem.key} · steps count from 0, as in the names of rollouts`),

@@ -131,6 +131,18 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
             ask_kernelbench(folder, chosen, judges)
         if this_process().leads:
             show_levels(folder, chosen, answers)
+    if this_process().leads:
+        _refuse_unjudged(folder)
+
+
+def _refuse_unjudged(folder: Path) -> None:
+    """Exits where answers are there and none of them was judged: there is no rate."""
+    from kernelwright.evals.numbers.summary import read_summary
+
+    measured = read_summary(folder)["held_out"].get("measured", {})
+    if measured.get("unjudged") and not measured["n"]:
+        typer.echo("nothing was judged: there is no rate (--resume tries again)", err=True)
+        raise typer.Exit(FAILED)
 
 
 def _write(

@@ -102,13 +102,9 @@ def _asked(row: Row) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    from kernelwright.evals.page.report import percent, speedup
+    from kernelwright.evals.page.report import speedup, sure
 
-    rate, speed = percent(row.correct_rate), speedup(row.geomean_speedup)
-    if row.correct_rate_ci:
-        low, high = row.correct_rate_ci
-        rate = f"{rate} [{percent(low)}, {percent(high)}] of {row.answers}"
-    if row.geomean_speedup_ci:
-        low, high = row.geomean_speedup_ci
-        speed = f"{speed} [{speedup(low)}, {speedup(high)}]"
-    return row.model, row.run, rate, percent(row.fast_1), speed, row.date
+    rate = f"{sure(row.correct_rate, row.correct_rate_ci)} of {row.answers}"
+    fast = sure(row.fast_1, row.fast_1_ci)
+    speed = sure(row.geomean_speedup, row.geomean_speedup_ci, speedup)
+    return row.model, row.run, rate, fast, speed, row.date

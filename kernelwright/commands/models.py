@@ -65,7 +65,10 @@ def compare(
     second: Annotated[str, typer.Argument(metavar="RUN_B[:SIDE]", help="The other.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     fail_if_worse: Annotated[
-        bool, typer.Option("--fail-if-worse", help="Exit code 1 if the second is surely worse.")
+        bool,
+        typer.Option(
+            "--fail-if-worse", help="Exit code 1 if the second is surely worse, or unjudged."
+        ),
     ] = False,
 ) -> None:
     """Compare two runs on the problems that both answered: what changed, with intervals."""
@@ -80,6 +83,9 @@ def compare(
         typer.echo(json.dumps(to_plain(found), ensure_ascii=False))
     else:
         print_comparison(found)
+    if fail_if_worse and found.correct_rate is None:
+        typer.echo("no problem was judged on both sides: nothing is compared", err=True)
+        raise typer.Exit(FAILED)
     if fail_if_worse and found.surely_worse:
         typer.echo(f"{second} is surely worse in {', '.join(found.surely_worse)}", err=True)
         raise typer.Exit(FAILED)

@@ -65,9 +65,10 @@ Measure the trained model, have it search for a fast kernel, and look at what it
     kernelwright search problems/level1/3_Softmax.py --model runs/{name}
     kernelwright view runs/{name}
 
-Fail where a later model is surely worse, and check recipe and problems as a CI does:
+Keep what was measured, and fail where a later model is surely worse than the best before it; check
+recipe and problems as a CI does:
 
-    kernelwright compare runs/before runs/eval --fail-if-worse
+    kernelwright leaderboard board.json runs/eval --fail-if-worse
     sh ci.sh
 """
 CI = """#!/bin/sh

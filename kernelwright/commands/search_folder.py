@@ -12,14 +12,14 @@ from typing import Any
 from urllib.parse import quote
 
 from kernelwright.data.runs.folder import ENV_FILE, SEARCH_FILE, SEARCH_RESULTS
-from kernelwright.data.runs.progress import StageDisplay
+from kernelwright.data.runs.progress import Answered, StageDisplay, logged
 from kernelwright.data.runs.records import RecordStore, read_records
 from kernelwright.data.runs.stages import SEARCH
 from kernelwright.data.suites.load import Suite
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.remote.open_judge import open_judge
-from kernelwright.envs.system.paths import write_whole
+from kernelwright.envs.system.paths import no_pipe, write_whole
 from kernelwright.envs.types import Problem, Record, content_hash
 from kernelwright.evals.evaluate.model import Attempt
 from kernelwright.evals.numbers.search_results import Found, best_so_far, found_in, results
@@ -35,7 +35,7 @@ from kernelwright.rl.search.mode import start_mode
 from kernelwright.rl.search.search import Search
 from kernelwright.rl.search.settings import SearchSettings
 
-LOG, BEST = "search.log", "best"
+BEST = "best"
 KNOWN_BEFORE = "knowledge.jsonl"
 """What its bandit began with: others may have added to the file when it is resumed."""
 
@@ -99,11 +99,11 @@ def search_model(
         store.append(records)
         progress.add(records)
 
-    with judges() as judge, _Progress(folder, wanted, kept) as progress:
+    with logged(folder), judges() as judge, _Progress(wanted, kept) as progress:
         problems, settings = wanted.suite.problems, wanted.settings
         search = Search(problems, mode, settings, keep, kept, knowledge, wanted.given)
-        search.run(policy, judge, progress.step_done)
-        search.measure_again(judge)
+        search.run(policy, judge, progress)
+        search.measure_again(judge, progress)
     attempt.save()
     found = _conclude(folder, wanted, store.read())
     if wanted.knowledge:
@@ -111,11 +111,9 @@ def search_model(
     return found
 
 
-def forecasts_seen(folder: Path) -> dict[str, Any]:
-    """What came of a search's forecasts of speed."""
-    found: dict[str, Any] = json.loads((folder / SEARCH_RESULTS).read_text(encoding="utf-8"))[
-        "forecasts"
-    ]
+def results_seen(folder: Path) -> dict[str, Any]:
+    """What a search wrote of itself when it ended."""
+    found: dict[str, Any] = json.loads((folder / SEARCH_RESULTS).read_text(encoding="utf-8"))
     return found
 
 
@@ -144,7 +142,10 @@ def given_kernels(path: Path, problems: Sequence[Problem], dialect: str) -> dict
     suffix = DIALECTS[dialect].suffix
     if other := [file for file in files.values() if file.suffix != suffix]:
         raise ValueError(f"--start {other[0]}: answers are in {dialect} ({suffix}); see --dialect")
-    return {key: file.read_text(encoding="utf-8") for key, file in files.items()}
+    return {
+        key: no_pipe(file).read_text(encoding="utf-8", errors="replace")
+        for key, file in files.items()
+    }
 
 
 def _file_name(problem: str, dialect: str) -> str:
@@ -162,9 +163,7 @@ def _conclude(folder: Path, wanted: Wanted, records: Sequence[Record]) -> list[F
     found = found_in(records)
     for one in found:
         if one.source is not None:
-            path = file_of(folder, one.problem, wanted.settings.dialect)
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(one.source, encoding="utf-8")
+            write_whole(file_of(folder, one.problem, wanted.settings.dialect), one.source)
     told = {"date": datetime.now(UTC).date().isoformat()}
     told |= results(found, records, wanted.settings.budget)
     write_whole(folder / SEARCH_RESULTS, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
@@ -186,35 +185,45 @@ def _name(folder: Path, wanted: Wanted) -> str:
     return content_hash(json.dumps(wanted.question(), sort_keys=True), before)
 
 
-class _Progress:
-    """A line a step on the terminal and in the folder's log: what the best kernels are so far."""
+class _Progress(Answered):
+    """Answers that are written and judged, and after each step what the best kernels are."""
 
-    def __init__(self, folder: Path, wanted: Wanted, kept: Sequence[Record]) -> None:
-        self.path, self.settings = folder / LOG, wanted.settings
+    def __init__(self, wanted: Wanted, kept: Sequence[Record]) -> None:
+        self.settings, self.problems = wanted.settings, len(wanted.suite.problems)
         self.records = list(kept)
-        self.display = StageDisplay(wanted.mode)
-
-    def __enter__(self) -> _Progress:
-        asked = (one.step for one in self.records if one.stage == SEARCH)
-        done = 1 + max(asked, default=-1)
-        self.display.begin(self.settings.steps, done)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.display.end()
+        self.best = ""
+        super().__init__(
+            wanted.mode,
+            self.problems * self.settings.budget,
+            done=sum(one.stage == SEARCH for one in kept),
+            every=min(16, self.problems * max(1, self.settings.batch // 2)),
+        )
 
     def add(self, records: Sequence[Record]) -> None:
         """New records of the search."""
         self.records += records
 
     def step_done(self, step: int) -> None:
-        """Says how far the search is; nothing of steps that an earlier attempt had done."""
-        if step < self.display.first:
+        """Counts what problems that ended early were not asked; nothing of steps that an earlier
+        attempt had done."""
+        settings = self.settings
+        asked = self.problems * min(settings.budget, (step + 1) * settings.batch)
+        if asked < self.judged:
             return
-        (last,) = best_so_far(self.records, [self.settings.budget])
+        (last,) = best_so_far(self.records, [settings.budget])
         speed, solved = last["geomean_speedup"], last["solved"] or 0.0
-        said = f"{step + 1}/{self.settings.steps} steps, {solved:.0%} of problems solved"
-        said += f", best {speed:.2f} on average" if speed else ""
-        self.display.show(step + 1, {}, said)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(f"{said}\n")
+        self.best = f"{step + 1}/{settings.steps} steps, {solved:.0%} of problems solved"
+        self.best += f", best {speed:.2f} on average" if speed else ""
+        self.judged = asked
+        self.reach(2 * asked, {})
+
+    def measures_again(self, count: int) -> None:
+        """Shows these from now on."""
+        self.display.end()
+        self.display, self.total, self.done = StageDisplay("measured again"), count, 0
+        self.answers = 0
+        self.display.begin(count, 0)
+
+    def said(self) -> str:
+        """Nothing of what is measured again: its number says it."""
+        return ", ".join(filter(None, [super().said(), self.best])) if self.answers else ""

@@ -12,6 +12,8 @@ from kernelwright.commands.option_types import AskedDialect, Kinds, Mode, Start,
 from kernelwright.commands.shared import FAILED, judging, told
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kernelwright.commands.search_folder import Wanted
     from kernelwright.data.suites.load import Suite
     from kernelwright.evals.numbers.search_results import Found
@@ -158,14 +160,19 @@ def _searched(wanted: Wanted, folder: Path, *, resume: bool) -> list[Found]:
     if why := not_judged_here(wanted.settings.dialect):
         typer.echo(why, err=True)
         raise typer.Exit(FAILED)
+    count, budget = len(wanted.suite.problems), wanted.settings.budget
+    typer.echo(f"{wanted.model} is asked for {budget} answers, problems: {count}", err=True)
     again = f": --resume goes on with {folder}"
     with judging(again), told(*errors), held_alone(folder):
         return search_model(wanted, folder, resume=resume)
 
 
 def _suite(what: str, first: int | None) -> Suite:
-    """One module as a suite, or the suite's first problems; prints what was left out."""
+    """One module as a suite, or the suite's first problems; prints what was left out. Raises
+    ValueError where nothing is left."""
     from kernelwright.commands.problem_prompt import ask
+    from kernelwright.data.runs.progress import told_while_waiting
+    from kernelwright.data.suites.broken import RUN, broken
     from kernelwright.data.suites.load import Suite, load_suite
 
     if what.endswith(".py"):
@@ -173,7 +180,17 @@ def _suite(what: str, first: int | None) -> Suite:
     whole = load_suite(what)
     for note in whole.notes:
         typer.echo(note, err=True)
-    return Suite(spec=whole.spec, problems=whole.problems[:first])
+    asked = whole.problems[:first]
+    with told_while_waiting(lambda: RUN):
+        silent = broken(asked)
+    for one in asked:
+        if one.key in silent:
+            typer.echo(
+                f"left out, its module does not run: {one.name}: {silent[one.key]}", err=True
+            )
+    if len(silent) == len(asked):
+        raise ValueError(f"{what} has no problem that can be searched")
+    return Suite(spec=whole.spec, problems=tuple(one for one in asked if one.key not in silent))
 
 
 def _options(pairs: list[str]) -> dict[str, Any]:
@@ -192,28 +209,47 @@ def _short(what: str) -> str:
 
 
 def _show(found: list[Found], wanted: Wanted, folder: Path) -> None:
-    """A line a problem, what helped, and where it all is."""
-    from kernelwright.commands.search_folder import file_of, forecasts_seen, kinds_seen
+    """A line a problem, all of them together, what helped, and where it all is."""
+    from kernelwright.commands.search_folder import file_of, kinds_seen, results_seen
 
     for one in found:
-        line = f"{one.problem}: {one.right} of {one.asked} answers correct"
-        if not one.asked:
-            line = f"{one.problem}: nothing was asked, the given kernel is correct"
-            line += " and at the target" if one.given else " and was not timed"
-        if speed := one.again or one.first:
-            line += f", best {speed.median:.2f} times ({speed.low:.2f} to {speed.high:.2f})"
-        if one.again and one.first:
-            line += f", {one.first.median:.2f} when it was found"
-        if one.given:
-            line += f"; the given kernel {one.given.median:.2f} times"
-        if one.changed:
-            line += f"; {one.changed} not correct when measured again"
-        if one.source is not None:
-            line += f"  {file_of(folder, one.problem, wanted.settings.dialect)}"
-        typer.echo(line)
+        at = f"  {file_of(folder, one.problem, wanted.settings.dialect)}"
+        typer.echo(_line(one) + (at if one.source is not None else ""))
+    if len(found) > 1:
+        typer.echo(_together(results_seen(folder)))
     for kind, known in sorted(kinds_seen(folder).items(), key=lambda one: -one[1].mean):
         saved = f"{known.mean:.1%} of the time saved on average"
         typer.echo(f"{kind}: asked for {known.asked} times, helped {known.helped} times, {saved}")
     if wanted.settings.surrogate != "off":
-        seen = forecasts_seen(folder)
-        typer.echo(FORECASTS.format(**seen))
+        typer.echo(FORECASTS.format(**results_seen(folder)["forecasts"]))
+
+
+def _line(one: Found) -> str:
+    """What was found for a problem."""
+    line = f"{one.problem}: {one.right} of {one.asked} answers correct"
+    if not one.asked:
+        line = f"{one.problem}: nothing was asked, the given kernel is correct"
+        line += " and at the target" if one.given else " and was not timed"
+    if speed := one.again or one.first:
+        line += f", best {speed.median:.2f} times ({speed.low:.2f} to {speed.high:.2f})"
+    if one.again and one.first:
+        line += f", {one.first.median:.2f} when it was found"
+    if one.given:
+        line += f"; the given kernel {one.given.median:.2f} times"
+    if one.changed:
+        line += f"; {one.changed} not correct when measured again"
+    return line
+
+
+def _together(seen: Mapping[str, Any]) -> str:
+    """What was found for all problems, with 95 % intervals over them."""
+    from kernelwright.evals.page.report import percent, speedup, sure
+
+    count = len(seen["problems"])
+    shares = [
+        f"{word} {seen[key]} of {count}: {sure(seen[key] / count, seen[f'{key}_ci'], percent)}"
+        for key, word in (("solved", "solved"), ("faster", "surely faster than PyTorch"))
+    ]
+    best = sure(seen["geomean_speedup"], seen["geomean_speedup_ci"], speedup)
+    timed = f"best kernels {best} over {seen['timed_again']} timed again"
+    return " · ".join([*shares, *([timed] if seen["timed_again"] else [])])

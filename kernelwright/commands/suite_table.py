@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from kernelwright.data.runs.progress import Counted
+from kernelwright.data.runs.progress import Counted, told_while_waiting
 from kernelwright.data.suites.check import Job, check_many
 from kernelwright.envs.reference.admitted import Admission
 
@@ -24,9 +24,12 @@ SEEN = (
 
 def checked(jobs: Sequence[Job]) -> Iterator[Admission]:
     """Results as they come, under a bar on a terminal; a line at once for problems that fail to
-    load."""
-    with Counted("trivial answers", len(jobs), every=10) as on_done:
-        for one in check_many(jobs):
+    load, and each minute for one that takes long."""
+    done = 0
+    waits = told_while_waiting(lambda: jobs[done][0].name if done < len(jobs) else "the end")
+    every = max(1, min(10, len(jobs) // 10))
+    with Counted("trivial answers", len(jobs), every=every) as on_done, waits:
+        for done, one in enumerate(check_many(jobs), 1):  # noqa: B007  `waits` reads it
             if one.failed:
                 print(f"{one.problem}: {one.failed}", file=sys.stderr)
             for name in one.fixed:

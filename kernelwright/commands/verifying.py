@@ -14,7 +14,7 @@ from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.evals.hub import verify_kernels as kernels
 from kernelwright.evals.hub.publish import whole_folder
-from kernelwright.evals.hub.verify import Verified, verify
+from kernelwright.evals.hub.verify import Part, Verified, parts_of, verify
 from kernelwright.evals.page.report import speedup
 from kernelwright.machine.facts import versions
 from kernelwright.rl.models.weights import ModelError
@@ -23,12 +23,15 @@ from kernelwright.run.processes import judge_of
 
 
 def verify_models(run: Path, published: Sequence[str], out: Path | None) -> None:
-    """Prints the published adapter, and whole weights if they are the second, beside the run; exits
-    where one is surely worse."""
+    """Prints the published adapter, and whole weights beside it or in a second repository, beside
+    the run; exits where one is surely worse."""
+    tree, whole = out or run / "publish", whole_folder(run, out)
     with judging(": --verify goes on"), told(ValueError, OSError, ModelError, about=run):
-        wholes = (None, whole_folder(run, out))
-        named = zip(published, wholes, strict=False)
-        found = {name: verify(run, name, versions(), _judge, whole) for name, whole in named}
+        parts = parts_of(published[0], tree)
+        parts += [Part(name=one, model=one, whole=whole) for one in published[1:]]
+        found = {one.name: verify(run, one, versions(), _judge) for one in parts}
+    for file in sorted(tree.glob("*.gguf")):
+        typer.echo(f"{published[0]}: {file.name} is the file that was written here")
     if [name for name, one in found.items() if not _holds(name, one)]:
         raise typer.Exit(FAILED)
 

@@ -59,6 +59,7 @@ def show(
     from kernelwright.commands.replay import ReplayError, find_record
     from kernelwright.data.runs.records import StoreError
     from kernelwright.envs.codec import to_json
+    from kernelwright.envs.system.paths import in_utf8
 
     with told(ReplayError, StoreError, OSError):
         found = find_record(run, record)
@@ -66,7 +67,7 @@ def show(
         typer.echo(to_json(found))
     else:
         text = (found.source or "") if kernel else _text(found)
-        typer.echo(text.encode(errors="replace").decode())  # a model's text may not be UTF-8
+        typer.echo(in_utf8(text))  # a model's text may not be UTF-8
     raise typer.Exit(FAILED if kernel and found.source is None else 0)
 
 

@@ -117,6 +117,7 @@ def _show(answers: list[Record], problem: Problem, out: Path | None, *, quiet: b
     """Prints the best kernel, or writes it to a file, and its verdict; whether there is one."""
     from kernelwright.commands.best_of_n import best_of, failures
     from kernelwright.commands.verdict_text import verdict_line
+    from kernelwright.envs.system.paths import in_utf8
 
     place = best_of(answers)
     others = failures(answers)
@@ -126,7 +127,7 @@ def _show(answers: list[Record], problem: Problem, out: Path | None, *, quiet: b
             _keep(answers, problem)
         return False
     best = answers[place]
-    source = best.source or ""
+    source = in_utf8(best.source or "")
     if out:
         about = verdict_line(best.evaluation)
         text = _file_text(out, problem, best.dialect, source, about)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
+from kernelwright.data.runs.progress import told_while_waiting
+from kernelwright.data.suites.broken import RUN, broken
 from kernelwright.data.suites.load import (
     SuiteError,
     brings_triples,
@@ -22,6 +24,8 @@ from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.pairs import pair_folder
 
 Problems = Mapping[str, Problem]
+OF_FILES = ("kernelbench:", "modules:")
+"""Suites whose modules nobody has run before."""
 
 
 def contradictions(recipe: Recipe, processes: int) -> list[str]:
@@ -30,7 +34,7 @@ def contradictions(recipe: Recipe, processes: int) -> list[str]:
     if not reasons:
         reasons += [*_trained_on_held_out(recipe, found), *_too_few(recipe, found)]
     if not reasons:
-        reasons += [*_untaught(recipe), *_unmended(recipe)]
+        reasons += [*_untaught(recipe), *_unmended(recipe), *_broken(recipe, found)]
     reasons += _unpaired(recipe)
     return [*reasons, *_unsplittable(recipe, processes)]
 
@@ -67,6 +71,18 @@ def _trained_on_held_out(recipe: Recipe, found: Mapping[str, Problems]) -> Itera
             learned["dpo.pairs"] = [it.problem for it in pair_folder(recipe.dpo.pairs).entries]
     for key, problems in learned.items():
         yield from _shared(key, problems, found["held_out_suite"])
+
+
+def _broken(recipe: Recipe, found: Mapping[str, Problems]) -> Iterator[str]:
+    """Files of one's own that do not run would end the training when they are first asked for."""
+    for key in _trained_on(recipe, found):
+        if getattr(recipe.data, key).startswith(OF_FILES):
+            problems = list(found[key].values())
+            names = {one.key: one.name for one in problems}
+            with told_while_waiting(lambda: RUN):
+                silent = broken(problems)
+            for problem, why in silent.items():
+                yield f"data.{key}: {names[problem]} does not run ({why}): mend it, or take it out"
 
 
 def _shared(key: str, learned: Iterable[Problem], held_out: Problems) -> Iterator[str]:

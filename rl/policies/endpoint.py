@@ -6,8 +6,9 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException, IncompleteRead
 from typing import Any, TypeVar
@@ -17,6 +18,8 @@ from kernelwright.rl.models.weights import ModelError
 T = TypeVar("T")
 BUSY = (408, 429, 500, 502, 503, 504)
 """Answers after which the same request may be answered later."""
+REFUSED = (400, 413, 422)
+"""Answers that are about the request alone."""
 BROKEN_OFF = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, IncompleteRead)
 """Ends of a connection that a server had taken."""
 WAITS_S = (1.0, 4.0, 16.0)
@@ -32,6 +35,10 @@ class EndpointError(ModelError):
 
 class AbsentError(EndpointError):
     """No server answers at this address."""
+
+
+class RefusedError(EndpointError):
+    """A server that does not take one request, as one that is too long or against its rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +81,12 @@ class Endpoint:
         request = urllib.request.Request(self.url + path, data, headers)
         try:
             with urllib.request.urlopen(request, timeout=timeout_s) as answer:
-                text = answer.read().decode()
+                text = answer.read().decode(errors="replace")
         except urllib.error.HTTPError as error:
             said = f"{self.url}{path}: {error.code} {_message(error)}"
             if error.code in BUSY:
                 raise _BusyError(said, error.headers.get("Retry-After")) from None
-            raise EndpointError(said) from None
+            raise (RefusedError if error.code in REFUSED else EndpointError)(said) from None
         except (OSError, HTTPException) as error:
             why = getattr(error, "reason", None) or error
             if isinstance(why, BROKEN_OFF):
@@ -97,7 +104,7 @@ class _BusyError(EndpointError):
 def _parsed(text: str, where: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text if len(text) < 200 else _not_json(where)
 
 
@@ -115,6 +122,17 @@ def _message(error: urllib.error.HTTPError) -> str:
     except (ValueError, AttributeError):
         pass
     return " ".join(str(text or error.reason).split())[:400]
+
+
+@contextmanager
+def as_expected(where: str) -> Iterator[None]:
+    """What is missing in a server's answer, as an EndpointError of one line."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError):
+        raise EndpointError(
+            f"{where}: the answer has not what OpenAI's interface asks for"
+        ) from None
 
 
 def all_of(

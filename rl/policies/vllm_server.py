@@ -11,7 +11,7 @@ from typing import Any
 from kernelwright.envs.policy import Completion, OnFinished, Prompt, Sampling
 from kernelwright.envs.types import content_hash
 from kernelwright.rl.policies.decode import Sampled
-from kernelwright.rl.policies.endpoint import Endpoint, EndpointError, all_of
+from kernelwright.rl.policies.endpoint import Endpoint, EndpointError, all_of, as_expected
 
 AT_ONCE = 512
 """Requests in work at the same time; vLLM itself decides how many it batches."""
@@ -42,7 +42,8 @@ class VllmServer:
 
     def models(self) -> dict[str, dict[str, Any]]:
         """What it serves, by name: first its base model, then the adapters that are loaded."""
-        return {one["id"]: one for one in self.endpoint.get("/v1/models")["data"]}
+        with as_expected(f"{self.endpoint.url}/v1/models"):
+            return {one["id"]: one for one in self.endpoint.get("/v1/models")["data"]}
 
     def updates_adapters(self) -> bool:
         """Whether it was started so that adapters may come and go."""
@@ -100,10 +101,12 @@ class VllmPolicy:
 
     def _sampled(self, prompt: list[int], sampling: Sampling, number: int) -> Sampled:
         told = self.server.endpoint.post("/v1/completions", self._body(prompt, sampling, number))
-        if told["model"] != self.model:
-            raise EndpointError(f"{self.model} was asked, and the server says {told['model']}")
-        choice = told["choices"][0]
-        ids, known = choice.get("token_ids"), (choice.get("logprobs") or {}).get("token_logprobs")
+        with as_expected(f"{self.server.endpoint.url}/v1/completions"):
+            said, choice = told["model"], told["choices"][0]
+            ids, logprobs = choice.get("token_ids"), choice.get("logprobs") or {}
+            known = logprobs.get("token_logprobs")
+        if said != self.model:
+            raise EndpointError(f"{self.model} was asked, and the server says {said}")
         if not ids or not known or len(ids) != len(known):
             raise EndpointError(
                 f"{self.server.endpoint.url} tells no token ids with their log-probabilities: "

@@ -54,8 +54,9 @@ def with_kinds(
 ) -> list[Request]:
     """The requests, each that improves on a right kernel with a kind of rewriting.
 
-    `bandit` takes the kind with the highest upper confidence bound in the kernel's situation; each
-    that is asked for counts at once, so that those of one step differ.
+    `bandit` takes the kind with the highest upper confidence bound in the kernel's situation, and
+    says what it came to there; each that is asked for counts at once, so that those of one step
+    differ.
     """
     known, found = dict(knowledge), []
     for one in requests:
@@ -65,9 +66,23 @@ def with_kinds(
             name = rng.choice(list(names)) if choice == "uniform" else _next(arms, rng)
             place = situation, name
             known[place] = known.get(place, Known()) + arms[name].one_more
-            one = replace(one, kind=name)
+            seen = knowledge.get(place, Known()) if choice == "bandit" else Known()
+            one = replace(one, kind=name, helped=said_of(seen))
         found.append(one)
     return found
+
+
+def said_of(seen: Known) -> str:
+    """What a kind came to in a kernel's situation, for the model; empty where it never helped.
+
+    >>> said_of(Known(asked=8, helped=5, saved=1.6))
+    'This made 5 of 8 kernels like it faster, and saved 32 % of their time on average.'
+    """
+    if not seen.helped:
+        return ""
+    share = f"{100 * seen.saved / seen.helped:.0f} %"
+    made = f"This made {seen.helped} of {seen.asked} kernels like it faster"
+    return f"{made}, and saved {share} of their time on average."
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,8 @@ class Situation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What is known of a kind: how often it was asked for of a right kernel, how often a faster
-    right one came of it, and the sum of the shares of time that were saved."""
+    """What is known of a kind: how often it was asked for of a right kernel, how often a surely
+    faster right one came of it, and the sum of the shares of time that were surely saved."""
 
     asked: int = 0
     helped: int = 0
@@ -89,9 +89,11 @@ def known_of(archives: Iterable[Archive], before: int | None = None) -> Knowledg
 
 
 def _seen(parent: Tried, child: Tried | None) -> Known:
-    """The share of the parent's time that its child saved; nothing of one that is not right."""
-    speed = child.speed if child and child.is_right else None
-    saved = max(0.0, 1.0 - parent.speed / speed) if parent.speed and speed else 0.0
+    """The share of the parent's time that its child surely saved: by the slow end of the child's
+    interval and the fast end of the parent's. Nothing of one that is not right."""
+    timings = parent.evaluation.timing, child.evaluation.timing if child else None
+    before, after = (one.speedup if one else None for one in timings)
+    saved = max(0.0, 1.0 - before.high / after.low) if before and after else 0.0
     return Known(asked=1, helped=int(saved > 0), saved=saved)
 
 

@@ -23,12 +23,14 @@ class Request:
     """One answer to ask for: to improve on `parent`, or to mend it; without one, from nothing.
 
     `shown` are other kernels in its prompt, slowest first; `kind` names the rewriting that is asked
-    for (kinds.py); `lane` is the island or chain that the answer joins.
+    for (kinds.py), and `helped` says how often it helped before; `lane` is the island or chain that
+    the answer joins.
     """
 
     parent: Tried | None = None
     shown: tuple[Tried, ...] = ()
     kind: str = ""
+    helped: str = ""
     lane: int = 0
 
 

@@ -41,10 +41,15 @@ def prompt_of(request: Request, asked: str, dialect: Dialect) -> Prompt:
         return Prompt(text=asked, exemplars=keys)
     said = feedback(parent.evaluation, DIALECTS[dialect].another)
     return Prompt(
-        text="\n".join(filter(None, [said, kinds_for(dialect).get(request.kind)])),
+        text="\n".join(filter(None, [said, _wanted(request, dialect)])),
         before=(
             Message("user", asked),
             Message("assistant", fenced(f"{parent.source.strip()}\n", dialect)),
         ),
         exemplars=(*keys, parent.key),
     )
+
+
+def _wanted(request: Request, dialect: Dialect) -> str:
+    """The kind of rewriting that is asked for, and what it came to before."""
+    return " ".join(filter(None, [kinds_for(dialect).get(request.kind), request.helped]))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from kernelwright.data.runs.stages import SEARCH, SEARCH_AGAIN, SEARCH_START
 from kernelwright.envs.judge import AnyJudge
@@ -28,6 +29,37 @@ from kernelwright.rl.search.settings import SearchSettings
 from kernelwright.rl.search.surrogate import Forecast, forecast, is_audited, with_forecast
 
 Keep = Callable[[Sequence[Record]], None]
+
+
+class Watcher(Protocol):
+    """Is called on the progress of a search, from any thread."""
+
+    def one_written(self) -> None:
+        """One more answer is written."""
+
+    def one_judged(self) -> None:
+        """One more is judged, or its kernel was judged before."""
+
+    def step_done(self, step: int) -> None:
+        """All answers of this step are on record."""
+
+    def measures_again(self, count: int) -> None:
+        """So many kernels are now timed once more; `one_judged` is called after each."""
+
+
+class Unwatched:
+    """Nobody looks."""
+
+    def one_written(self) -> None: ...
+
+    def one_judged(self) -> None: ...
+
+    def step_done(self, step: int) -> None: ...
+
+    def measures_again(self, count: int) -> None: ...
+
+
+UNWATCHED = Unwatched()
 TOGETHER = 128
 """Answers that are sampled at once, before they are judged and kept: a kill loses these at most."""
 
@@ -55,11 +87,8 @@ class Search:
             if record.stage in (SEARCH_START, SEARCH):
                 self.archives[record.problem_key].add([record])
 
-    def run(
-        self, policy: Policy, judge: AnyJudge, on_step: Callable[[int], None] = lambda _: None
-    ) -> None:
-        """All steps that are left; `on_step` after each, with its number. Raises JudgeError where
-        a given kernel gets no verdict."""
+    def run(self, policy: Policy, judge: AnyJudge, watcher: Watcher = UNWATCHED) -> None:
+        """All steps that are left. Raises JudgeError where a given kernel gets no verdict."""
         learn_shapes(self.problems)
         self._judge_given(judge)
         for step in range(self.settings.steps):
@@ -67,10 +96,10 @@ class Search:
             knowledge = merged([self.knowledge, learned])
             for part in self._parts(step):
                 asked = self._asked(part, step, knowledge)
-                self._play(asked, step, policy, judge)
-            on_step(step)
+                self._play(asked, step, policy, judge, watcher)
+            watcher.step_done(step)
 
-    def measure_again(self, judge: AnyJudge) -> None:
+    def measure_again(self, judge: AnyJudge, watcher: Watcher = UNWATCHED) -> None:
         """Times the fastest kernels of each problem once more, on other inputs: what was chosen for
         its measured speed is slower on average than it was measured."""
         settings, responses, parents = self.settings, list[Response](), list[str]()
@@ -81,7 +110,9 @@ class Search:
             for row, one in enumerate(finalists, place * (settings.finalists + 1)):
                 parents.append(one.key)
                 responses.append(unasked(self._task(problem), row, one.source))
-        found = judged(judge, responses, Batch(stage=SEARCH_AGAIN, versions=settings.versions))
+        watcher.measures_again(len(responses))
+        batch = Batch(stage=SEARCH_AGAIN, versions=settings.versions)
+        found = judged(judge, responses, batch, on_done=watcher.one_judged)
         pairs = zip(found, parents, strict=True)
         self.keep([replace(record, parent=key) for record, key in pairs])
 
@@ -135,7 +166,9 @@ class Search:
             found |= dict(enumerate(self._asks(problem, step, knowledge), first))
         return found
 
-    def _play(self, asked: Mapping[int, Ask], step: int, policy: Policy, judge: AnyJudge) -> None:
+    def _play(
+        self, asked: Mapping[int, Ask], step: int, policy: Policy, judge: AnyJudge, watcher: Watcher
+    ) -> None:
         """Samples and judges the answers, and keeps them all at once."""
         settings = self.settings
         sampling = Sampling(
@@ -144,13 +177,14 @@ class Search:
             seed=settings.seed,
             numbers=tuple(asked),
         )
-        said = policy.complete([ask.prompt.chat for ask in asked.values()], sampling)
+        chats = [ask.prompt.chat for ask in asked.values()]
+        said = policy.complete(chats, sampling, lambda *_: watcher.one_written())
         responses = [
             Response.of_completion(ask.task, row, text_of(ask.prompt.chat), one.text)
             for (row, ask), one in zip(asked.items(), said, strict=True)
         ]
         batch = Batch(stage=SEARCH, step=step, versions=settings.versions)
-        records = self._judged(responses, judge, batch)
+        records = self._judged(responses, judge, batch, watcher.one_judged)
         placed = [_placed(one, asked[one.row]) for one in records]
         self.keep(placed)
         for record in placed:
@@ -164,7 +198,13 @@ class Search:
         requests = with_kinds(requests, settings.kinds, archive, knowledge, rng)
         return [ask_of(task, one) for one in requests]
 
-    def _judged(self, responses: Sequence[Response], judge: AnyJudge, batch: Batch) -> list[Record]:
+    def _judged(
+        self,
+        responses: Sequence[Response],
+        judge: AnyJudge,
+        batch: Batch,
+        on_done: Callable[[], None],
+    ) -> list[Record]:
         """The record of each, in order; a kernel that a problem has an evaluation of is not judged
         anew, and one that is forecast to be slow is not timed."""
         again = {}
@@ -172,13 +212,15 @@ class Search:
             key = one.task.candidate(one.source).key if one.source is not None else ""
             if before := self.archives[one.task.problem.key].kernels.get(key):
                 again[one.row] = batch.record(one, before.evaluation)
+                on_done()
         new = [one for one in responses if one.row not in again]
         forecasts = self._forecasts(new)
         slow = {one.row for one in new if self._is_left_out(one, forecasts.get(one.row))}
-        found = judged(judge, [one for one in new if one.row not in slow], batch)
+        kept = [one for one in new if one.row not in slow]
+        found = judged(judge, kept, batch, on_done=on_done)
         if slow:
             untimed = [one for one in new if one.row in slow]
-            found += judged(judge, untimed, batch, timed=False)
+            found += judged(judge, untimed, batch, timed=False, on_done=on_done)
         told = (
             with_forecast(one, forecasts.get(one.row), left_out=one.row in slow) for one in found
         )

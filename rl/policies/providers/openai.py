@@ -5,6 +5,7 @@ Without an address it is that of OPENAI_BASE_URL, else OpenAI's own. The key is 
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import threading
@@ -22,7 +23,7 @@ from kernelwright.envs.policy import (
     messages_of,
 )
 from kernelwright.rl.models.weights import ModelError
-from kernelwright.rl.policies.endpoint import Endpoint, EndpointError, all_of
+from kernelwright.rl.policies.endpoint import Endpoint, EndpointError, RefusedError, all_of
 from kernelwright.rl.policies.providers import base
 
 URL, KEY, PRICES = "OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_PRICES"
@@ -46,8 +47,9 @@ class Usage:
 
     def add(self, told: Mapping[str, Any]) -> None:
         """Adds what an answer says of itself; some endpoints name the cost, too."""
-        read, written = told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0
+        read, written = (_count(told.get(f"{one}_tokens")) for one in ("prompt", "completion"))
         cost = told.get("cost")
+        cost = cost if isinstance(cost, int | float) else None
         if cost is None and self.prices:
             cost = (read * self.prices[0] + written * self.prices[1]) / 1e6
         with self.lock:
@@ -76,12 +78,26 @@ class ChatPolicy:
     def complete(
         self, prompts: Sequence[Prompt], sampling: Sampling, on_finished: OnFinished | None = None
     ) -> list[Completion]:
-        """Several requests at a time; then says how many tokens, and dollars, were spent so far."""
+        """Several requests at a time; then says how many tokens, and dollars, were spent so far.
+
+        A prompt that the endpoint refuses has an empty answer, and a line says so. Raises
+        RefusedError where it refuses all of them.
+        """
+        refused: list[str] = []
 
         def ask(number: int) -> Completion:
-            return self._one(prompts[number], sampling, sampling.seed + sampling.number(number))
+            try:
+                return self._one(prompts[number], sampling, sampling.seed + sampling.number(number))
+            except RefusedError as error:
+                refused.append(str(error))
+                return Completion(text="", finish=Finish.OTHER)
 
         found = all_of(len(prompts), ask, AT_ONCE, on_finished)
+        if refused and len(refused) == len(prompts):
+            raise RefusedError(refused[0])
+        if refused:
+            said = f"{len(refused)} of {len(prompts)} prompts were refused, and have no answer"
+            print(f"{self.model}: {said}: {refused[0]}", file=sys.stderr)
         print(f"{self.model}: {self.usage.line()}", file=sys.stderr)
         return found
 
@@ -93,12 +109,20 @@ class ChatPolicy:
             "seed": seed % 2**31,
         }
         told = self._limited(body, sampling.max_new_tokens)
-        self.usage.add(told.get("usage") or {})
-        choice = told["choices"][0]
-        return Completion(
-            text=choice["message"].get("content") or "",
-            finish=FINISHES.get(choice.get("finish_reason"), Finish.OTHER),
-        )
+        text, finish, usage = self._read(told)
+        self.usage.add(usage)
+        return Completion(text=text, finish=finish)
+
+    def _read(self, told: Any) -> tuple[str, Finish, Mapping[str, Any]]:
+        """(text, why it ends, what it says of tokens) of an answer. Raises EndpointError."""
+        try:
+            choice, usage = told["choices"][0], told.get("usage")
+            text = _text(choice["message"].get("content"))
+            finish = FINISHES.get(str(choice.get("finish_reason")), Finish.OTHER)
+        except (LookupError, TypeError, AttributeError):
+            said = " ".join(json.dumps(told).split())[:200]
+            raise EndpointError(f"{self.endpoint.url}: no chat completion, but {said}") from None
+        return text, finish, usage if isinstance(usage, dict) else {}
 
     def _limited(self, body: Mapping[str, Any], most: int) -> Any:
         """The answer; newer models of OpenAI's want the limit by another name."""
@@ -110,6 +134,20 @@ class ChatPolicy:
                 raise
             self.limit = other
             return self.endpoint.post(path, {**body, other: most})
+
+
+def _text(content: Any) -> str:
+    """What a message says: a text, or the texts of its parts; empty where it says nothing."""
+    if isinstance(content, list):
+        return "".join(one["text"] for one in content if one.get("type") == "text")
+    if not isinstance(content, str | None):
+        raise TypeError("a message is a text")
+    return content or ""
+
+
+def _count(told: Any) -> int:
+    """A number of tokens; 0 where none is told."""
+    return told if isinstance(told, int) else 0
 
 
 class Provider(base.Provider):
