@@ -14,12 +14,12 @@ from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.suites.load import load_suite
 from kernelwright.data.triples.templates import template_triples
 from kernelwright.envs.judge import Judge
-from kernelwright.envs.reference.decisions import REST_OF, STEPS, Recorded, moved_by
+from kernelwright.envs.reference.decisions import REST_OF, STEPS, Recorded, margins_of
 from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS, rounding_tolerances
 from kernelwright.envs.reference.module import Drawn, forward_float64
 from kernelwright.envs.reference.near_ties import ALL, BOTH_WAYS, PICKS, NearTies, turned
-from kernelwright.envs.reference.next_floats import BELOW_AND_ABOVE, in_next_floats
-from kernelwright.envs.reference.plain_loops import watching
+from kernelwright.envs.reference.next_floats import in_next_floats
+from kernelwright.envs.reference.plain_loops import as_loops, watching
 from kernelwright.envs.reference.runs import Run
 from kernelwright.envs.types import Candidate, Case, Problem, Verdict
 
@@ -213,9 +213,8 @@ def test_a_value_exactly_at_a_step_is_taken_both_ways_only_where_rounding_is_on_
         recorded = Recorded()
         with watching(recorded):
             forward_float64(*drawn)
-        rounded = moved_by(
-            recorded.decisions, [partial(in_next_floats, drawn, one) for one in BELOW_AND_ABOVE]
-        )
+        moved = margins_of(recorded.decisions, [partial(in_next_floats, drawn)] * 8)
+        rounded = [one > 0 for one in moved]
         ways, _ = turned(drawn, NUDGE_UNITS * 2.0**-23, BOTH_WAYS, (), rounded)
         found[name] = [way[0].tolist() for way in ways]
     assert found == {
@@ -227,7 +226,7 @@ def test_a_value_exactly_at_a_step_is_taken_both_ways_only_where_rounding_is_on_
 def test_a_sign_near_zero_may_be_any_of_three() -> None:
     found = []
     for pick in PICKS:
-        with watching(NearTies(NUDGE_UNITS * 2.0**-23, pick, [1e-7])):
+        with watching(NearTies(NUDGE_UNITS * 2.0**-23, pick, [torch.tensor(1e-7)])):
             found.append(torch.tensor([1e-9, 1.0, -1.0]).double().sign().tolist())
     assert found == [[-1, 1, -1], [1, 1, -1], [0, 1, -1]]
 
@@ -271,3 +270,23 @@ class Applied(torch.nn.Module):
     def __init__(self, apply: Any) -> None:
         super().__init__()
         self.forward = apply
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        lambda x, y: x @ y.T + torch.full((64, 64), -1e12, dtype=x.dtype).triu(1),
+        lambda x, y: torch.nn.functional.normalize(torch.cat([x @ y.T, 0 * x @ y.T]), dim=-1),
+    ],
+    ids=["large numbers beside", "rows of zeros beside"],
+)
+def test_what_lies_beside_brings_no_value_nearer_to_a_step(module: Any) -> None:
+    torch.manual_seed(0)
+    inputs = [torch.randn(64, 32), torch.randn(64, 32)]
+    drawn: Drawn = (Applied(lambda x, y: (module(x, y) > 0.25).float()), {}, inputs)
+    recorded = Recorded()
+    with watching(recorded):
+        exact = forward_float64(*drawn)
+    margins = margins_of(recorded.decisions, [partial(as_loops, drawn, 2.0**-23, each=True)] * 4)
+    ways, _ = turned(drawn, NUDGE_UNITS * 2.0**-23, BOTH_WAYS, margins)
+    assert all((way[0] != exact.numpy()).mean() < 1e-2 for way in ways)

@@ -7,10 +7,8 @@ decisions and repeat them; `near_ties.py` takes them the other way where they ar
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 from kernelwright.envs.reference.distributions import is_float
@@ -109,18 +107,15 @@ class Held(Deciding):
 
     def __init__(self, decisions: Sequence[Decision]) -> None:
         self._decisions = decisions
-        self.errors: list[float] = []
-        """Of each decision how far its values are from those recorded (`_error`)."""
-        self.other: list[Any] = []
-        """The elements of which they are others."""
+        self.off: list[Any] = []
+        """Of each decision how far its values are from those recorded."""
 
     def decided(self, name: str, func: Any, args: tuple[Any, ...], named: Named) -> Any:
-        values, number = values_of(name, args), len(self.errors)
+        values, number = values_of(name, args), len(self.off)
         one = self._decisions[number] if number < len(self._decisions) else None
         if one is None or (one.name, one.values.shape) != (name, values.shape):
             raise OtherCourse
-        self.errors.append(_error(values, one.values))
-        self.other.append(values != one.values)
+        self.off.append((values - one.values).abs())
         if name in REST_OF:
             of, by = divided(args)
             return of - one.found * by
@@ -130,18 +125,14 @@ class Held(Deciding):
         return one.found.clone() if one.found.shape == found.shape else found
 
 
-def margins_of(decisions: Sequence[Decision], runs: Sequence[Run]) -> list[float]:
-    """For each decision how far these runs of the module move its values at most, in `sizes_of`
-    them, as a root mean square; empty where one of them decides other things."""
+def margins_of(decisions: Sequence[Decision], runs: Sequence[Run]) -> list[Any]:
+    """For each decision how far these runs of the module move each of its values, as a root mean
+    square; 0 of what is not finite. Empty where one of the runs decides other things."""
     held = _repeated(decisions, runs)
-    return [max(some) for some in zip(*(one.errors for one in held), strict=True)]
-
-
-def moved_by(decisions: Sequence[Decision], runs: Sequence[Run]) -> list[Any]:
-    """For each decision the elements that one of these runs moves at all; empty as above."""
-    held = _repeated(decisions, runs)
-    pairs = zip(*(one.other for one in held), strict=True)
-    return [reduce(operator.or_, some) for some in pairs]
+    squares = [
+        sum(off * off for off in some) for some in zip(*(one.off for one in held), strict=True)
+    ]
+    return [(one / len(held)).sqrt().nan_to_num(0.0, 0.0, 0.0) for one in squares]
 
 
 def _repeated(decisions: Sequence[Decision], runs: Sequence[Run]) -> list[Held]:
@@ -166,14 +157,6 @@ def values_of(name: str, args: tuple[Any, ...]) -> Any:
     return of / args[1] if name in DIVIDES else of
 
 
-def sizes_of(values: Any) -> Any:
-    """What errors of these values are relative to: each, and their mean size, as sums that cancel
-    are off by as much as others."""
-    sizes = values.abs()
-    finite = sizes.isfinite()
-    return sizes + sizes[finite].mean() if finite.any() else sizes
-
-
 def divided(args: tuple[Any, ...]) -> tuple[Any, Any]:
     """(dividend, divisor) of an operator that takes a quotient to a step."""
     return args[0], args[1] if len(args) > 1 else 1
@@ -193,13 +176,6 @@ def dim_of(args: tuple[Any, ...], named: Named) -> int | None:
     """The dimension along which an operator ranks; None where it ranks all, or two tensors."""
     dim = args[1] if len(args) > 1 else named.get("dim")
     return dim if isinstance(dim, int) and args[0].dim() else None
-
-
-def _error(values: Any, before: Any) -> float:
-    """Root mean square of how far values are from what they were, in sizes of these."""
-    off = (values - before) / sizes_of(before)
-    known = off[off.isfinite()]
-    return float(known.square().mean().sqrt()) if known.numel() else 0.0
 
 
 def _is_zero(value: Any) -> bool:

@@ -129,7 +129,7 @@ def rounding_tolerances(
     held = [_held(*one) for one in zip(own, exact, least, known, strict=True)]
     unit = unit_of_inputs(*seen.drawn[1:])
     moved = partial(_nudged_float64, seen.drawn, NUDGE_UNITS * unit)
-    ways = turned_elements(seen, held, [moved, partial(as_loops, seen.drawn, unit)])
+    ways = turned_elements(seen, held, [moved, partial(as_loops, seen.drawn, unit)] * 2)
     turns = [turns_of(*one) for one in zip(held, exact, ways, strict=True)]
     others = (settled(one, exact, turns) for one in chain([own], _moved(seen, dtypes, exact)))
     looped = (settled(one, exact, turns) for one in _looped(seen, dtypes, exact))

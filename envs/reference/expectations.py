@@ -15,16 +15,18 @@ import torch
 from kernelwright.envs.referee.bulk import Level, highest
 from kernelwright.envs.referee.layout import NUMPY_TYPES
 from kernelwright.envs.referee.tolerance import Array, Expected, overflowed, passes
-from kernelwright.envs.reference.decisions import Recorded, margins_of, moved_by
+from kernelwright.envs.reference.decisions import Recorded, margins_of
 from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS, nudge, unit_of_inputs
 from kernelwright.envs.reference.module import Drawn, array_of, flatten, forward, forward_float64
 from kernelwright.envs.reference.near_ties import BOTH_WAYS, PICKS, turned
-from kernelwright.envs.reference.next_floats import BELOW_AND_ABOVE, in_next_floats
+from kernelwright.envs.reference.next_floats import in_next_floats
 from kernelwright.envs.reference.plain_loops import as_loops, watching
 from kernelwright.envs.reference.prepare import Ready
 
-LOOPS = 2
+LOOPS = 4
 """How often a module loses what plain loops lose, to see how far that moves what it decides by."""
+BESIDE = 8
+"""How often results are moved to a float32 beside them, to see what rounding does not move."""
 
 
 def expected_of(
@@ -53,10 +55,10 @@ def expected_of(
     ]
     unit, drawn = unit_of_inputs(state, arguments), (model, state, arguments)
     near = NUDGE_UNITS * unit
-    margins, stepped = _both_ways(drawn, unit, recorded) if recorded.met else ([], [])
+    near_ties, stepped = _both_ways(drawn, unit, recorded) if recorded.met else (((), ()), [])
     nudged: list[list[Array]] = []
     for pick in PICKS if any(kind.kind != "f" for kind in kinds) else ():
-        nudged += turned((model, state, nudge(arguments, near)), near, (pick,), margins)[0]
+        nudged += turned((model, state, nudge(arguments, near)), near, (pick,), *near_ties)[0]
     choices: list[list[Array]] = []
     levels: list[Level | None] = []
     for i, one in enumerate(own):
@@ -70,26 +72,28 @@ def expected_of(
             other += [it for run in stepped if (it := _far_apart(run[i], held)) is not None]
             choices.append([exact[i], *(it.astype(np.float64) for it in other)])
         else:
-            others = [exact[i], *(run[i] for run in (*nudged, *rounded))]
+            others = [exact[i], *(run[i] for run in (*nudged, *stepped, *rounded))]
             choices.append([one, *(other.astype(one.dtype) for other in others)])
     return choices, levels
 
 
 def _both_ways(
     drawn: Drawn, unit: float, recorded: Recorded
-) -> tuple[list[float], list[list[Array]]]:
-    """(what plain loops move each decision by, the outputs with near ties taken each way).
+) -> tuple[tuple[list[Any], list[Any]], list[list[Array]]]:
+    """((what plain loops move the values of each decision by, which of them rounding moves at all),
+    the outputs with near ties taken each way).
 
     What is exactly at a step by design stays there; where rounding moves it, that is chance.
     """
-    near, lossy = NUDGE_UNITS * unit, [partial(as_loops, drawn, unit)] * LOOPS
-    margins = margins_of(recorded.decisions, lossy)
+    near, lossy = NUDGE_UNITS * unit, [partial(as_loops, drawn, unit, each=True)] * LOOPS
+    margins, rounded = margins_of(recorded.decisions, lossy), list[Any]()
     picks = PICKS if any(one.name == "sign" for one in recorded.decisions) else BOTH_WAYS
     ways, met_ties = turned(drawn, near, picks, margins)
     if met_ties and unit > torch.finfo(torch.float64).eps:
-        beside = [partial(in_next_floats, drawn, towards) for towards in BELOW_AND_ABOVE]
-        ways, _ = turned(drawn, near, picks, margins, moved_by(recorded.decisions, beside))
-    return margins, ways
+        beside = margins_of(recorded.decisions, [partial(in_next_floats, drawn)] * BESIDE)
+        rounded = [one > 0 for one in beside]
+        ways, _ = turned(drawn, near, picks, margins, rounded)
+    return (margins, rounded), ways
 
 
 def _far_apart(stepped: Array, held: Expected) -> Array | None:

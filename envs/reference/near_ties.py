@@ -22,7 +22,6 @@ from kernelwright.envs.reference.decisions import (
     Named,
     dim_of,
     picked,
-    sizes_of,
     values_of,
 )
 from kernelwright.envs.reference.module import Drawn, array_of, flatten, forward_float64
@@ -37,9 +36,9 @@ MIXED = 0
 """Each one of both ways, by chance."""
 EXACTLY = 2.0**-50
 """A step that this relative distance decides is one that float64 is exactly at."""
-TIMES = 4.0
-"""How far a kernel's values may be off, as a multiple of the root mean square of what plain loops
-lose."""
+TIMES = 8.0
+"""How far a kernel's value may be off, as a multiple of the root mean square of what a few runs of
+plain loops lose of it: that is at times less than half of what it is of many."""
 
 
 class NearTies(Deciding):
@@ -47,15 +46,15 @@ class NearTies(Deciding):
     compared, or taken to a step, are reduced for the first pick, and increased for the others.
 
     Near is what lies within `relative`, or within `TIMES` what rounding moves it by: `margins` are
-    these errors of each decision, in order (`margins_of`). What is exactly at a step stays there,
-    but where `rounded` says, for each decision, that rounding moves it (`moved_by`).
+    these errors of the values of each decision, in order (`margins_of`). What is exactly at a step
+    stays there, but where `rounded` says, for each decision, that rounding moves it.
     """
 
     def __init__(
         self,
         relative: float,
         pick: int,
-        margins: Sequence[float] = (),
+        margins: Sequence[Any] = (),
         rounded: Sequence[Any] = (),
     ) -> None:
         self.relative, self.pick = relative, pick
@@ -64,10 +63,11 @@ class NearTies(Deciding):
         """Whether something was exactly at a step."""
 
     def decided(self, name: str, func: Any, args: tuple[Any, ...], named: Named) -> Any:
-        values, rounded = values_of(name, args), next(self._rounded, None)
-        lost = TIMES * next(self._margins, 0.0) * sizes_of(values)
+        rounded, margin = next(self._rounded, None), next(self._margins, None)
+        lost = values_of(name, args).new_zeros(()) if margin is None else TIMES * margin
         if name in LARGEST:
-            return self._ranked(func(*args, **named), LARGEST[name], args, named, 2 * lost)
+            lost = lost.expand(args[0].shape)
+            return self._ranked(func(*args, **named), LARGEST[name], args, named, lost)
         at, by = STEPS[name], args[1] if name in DIVIDES else 1
         of = args[at]
         near = (self.relative * of.abs()).maximum(lost * abs(by))
@@ -122,7 +122,9 @@ class NearTies(Deciding):
         """Of the places along `dim` that are all but the largest, the one of this number; the last
         where there are fewer."""
         largest = of.gather(dim, usual)
-        near = of >= largest - (self.relative * largest.abs()).maximum(lost)
+        near = of >= largest - (self.relative * largest.abs()).maximum(
+            lost + lost.gather(dim, usual)
+        )
         number = near.cumsum(dim)
         last = number.amax(dim, keepdim=True)
         wanted = last.clamp(max=self.pick) if self.pick != MIXED else self._any_of(last)
@@ -138,7 +140,7 @@ def turned(
     drawn: Drawn,
     relative: float,
     picks: Sequence[int],
-    margins: Sequence[float] = (),
+    margins: Sequence[Any] = (),
     rounded: Sequence[Any] = (),
 ) -> tuple[list[list[Array]], bool]:
     """(for each pick a module's outputs in float64 with near ties decided so, whether something is
