@@ -16,6 +16,7 @@ from kernelwright.evals.numbers.metrics import (
     against_compile,
     fast_p,
     geomean_speedup,
+    judged,
     mean_pass_at_k,
     paired_gain,
     pass_at_k,
@@ -132,13 +133,13 @@ def test_every_figure_lies_in_its_interval(problems: list[list[Evaluation]]) -> 
         (found.correct_rate, found.correct_rate_ci),
         (found.fast_1, found.fast_1_ci),
     ):
-        assert value is not None
-        assert interval is not None
-        assert interval[0] <= value <= interval[1]
+        assert (value is None) == (interval is None) == (found.n == 0)
+        assert value is None or (interval and interval[0] <= value <= interval[1])
     timed = [one for one in problems if geomean_speedup(one)]
     assert (found.geomean_speedup_ci is None) == (len(timed) < 2)
     if found.fast_1 == 0:
-        assert found.fast_1_ci == rate_interval([(0, len(one)) for one in problems])
+        counts = [(0, count) for one in problems if (count := len(judged(one)))]
+        assert found.fast_1_ci == rate_interval(counts)
 
 
 @given(st.lists(FINDINGS), st.integers(0, 5))

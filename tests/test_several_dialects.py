@@ -84,7 +84,7 @@ SETTINGS = EvalSettings(
 
 @pytest.fixture
 def without_modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kernelwright.evals.evaluate.run.learn_shapes", lambda _: None)
+    monkeypatch.setattr("kernelwright.evals.evaluate.run.broken", lambda _: {})
     monkeypatch.setattr("kernelwright.evals.evaluate.run.task_prompt", lambda one: one.key)
 
 
