@@ -99,9 +99,7 @@ class Evaluator:
         tools: Sequence[Tool] = (),
     ) -> None:
         look_again()
-        self.config = config
-        self.target = target
-        self.gpu = gpu
+        self.config, self.target, self.gpu = config, target, gpu
         self.precision, self.tools = precision, tools
         self.reference = BaselineProcess(gpu)
         self.sandboxes = Sandboxes()
