@@ -26,5 +26,7 @@ def _moved(func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
         off = nearest.to(one.dtype) != one
         if off.any():
             way = (nearest.new_empty(nearest.shape).bernoulli_() - 0.5) * math.inf
-            one.copy_(nearest.nextafter(way).to(one.dtype).where(off, one))
+            beside = nearest.nextafter(way)  # or the next one: two moves may undo each other
+            beside = beside.where(off.new_empty(off.shape).bernoulli_(), beside.nextafter(way))
+            one.copy_(beside.to(one.dtype).where(off, one))
     return out
