@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -12,6 +15,7 @@ from typer.testing import CliRunner
 
 from kernelwright.cli import app
 from kernelwright.envs.policy import Finish, Sampling
+from kernelwright.envs.system.paths import own_environment
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies import endpoint
 from kernelwright.rl.policies.endpoint import AbsentError, EndpointError, RefusedError, all_of
@@ -205,3 +209,29 @@ def test_write_and_eval_ask_an_endpoint(server: LoopbackVllm, tmp_path: Path) ->
     done = runner.invoke(app, [*words, *model])
     assert done.exit_code == 0, done.output
     assert len((out / "records.jsonl").read_text().splitlines()) == 2
+
+
+@pytest.mark.sandbox
+def test_an_evaluation_that_is_interrupted_says_how_to_go_on(tmp_path: Path) -> None:
+    asked, ended = Event(), Event()
+
+    def slowly(_: object) -> str:
+        asked.set()
+        ended.wait(60)
+        return ""
+
+    with chat_script(slowly) as (url, _):
+        words = ["eval", f"openai:slow@{url}", "--suite", "starter:held_out", "--problems", "1"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kernelwright", *words, "--out", "out"],
+            cwd=tmp_path,
+            env=own_environment(),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert asked.wait(120)
+        process.send_signal(signal.SIGINT)
+        ended.set()
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert said.splitlines()[-1] == "interrupted: --resume goes on with out"

@@ -118,7 +118,8 @@ def evaluate(  # noqa: PLR0913  one parameter for each option
     judges = _judges(ray, precision)
     how: Any = {"resume": resume, "judges": judges}
     refused = (EvalError, ModelError, StoreError, AnswersError, OSError)
-    with judging(), told(*refused), _joined(folder), _in_json(folder, wanted=as_json):
+    again = f": --resume goes on with {folder}"
+    with judging(again), told(*refused), _joined(folder), _in_json(folder, wanted=as_json):
         if write_only:
             _write(str(model), chosen, settings, folder, start, resume=resume)
             return
