@@ -123,8 +123,8 @@ def test_what_the_process_that_replays_makes_no_sense_of_is_no_loss_of_the_devic
     all_answers_are(monkeypatch, code(tmp_path))
     message = messages.replay_message
 
-    def odd(plan: Plan, spec: CaseSpec, modules: dict[str, bytes]) -> dict[str, Any]:
-        found = message(plan, spec, modules)
+    def odd(*words: Any, **options: Any) -> dict[str, Any]:
+        found = message(*words, **options)
         return {**found, "later": {**found["later"], "steps": [{}]}}
 
     monkeypatch.setattr(messages, "replay_message", odd)
