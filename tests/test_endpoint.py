@@ -222,8 +222,9 @@ def test_an_evaluation_that_is_interrupted_says_how_to_go_on(tmp_path: Path) -> 
 
     with chat_script(slowly) as (url, _):
         words = ["eval", f"openai:slow@{url}", "--suite", "starter:held_out", "--problems", "1"]
+        heard = ("env", "--default-signal=INT")  # a shell's background job ignores it
         process = subprocess.Popen(
-            [sys.executable, "-m", "kernelwright", *words, "--out", "out"],
+            [*heard, sys.executable, "-m", "kernelwright", *words, "--out", "out"],
             cwd=tmp_path,
             env=own_environment(),
             stderr=subprocess.PIPE,
