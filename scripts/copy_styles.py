@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
+from kernelwright.data.suites.normalised import bound_by
+
 FUNCTIONAL = "torch.nn.functional"
 OWN = ("Model", "forward", "__init__", "get_inputs", "get_init_inputs", "self")
 OTHER = {"relu": "tanh", "tanh": "relu", "sigmoid": "tanh", "exp": "sin", "softmax": "log_softmax"}
@@ -43,7 +45,7 @@ def _is_text(node: ast.stmt) -> bool:
 
 def renamed(tree: ast.Module) -> None:
     """Other names for all that the module names."""
-    bound = [name for node in ast.walk(tree) for name in _bound(node)]
+    bound = [name for node in ast.walk(tree) for name in bound_by(node)]
     names = {one: f"n{at}" for at, one in enumerate(dict.fromkeys(bound)) if one not in OWN}
     for node in ast.walk(tree):
         match node:
@@ -55,17 +57,6 @@ def renamed(tree: ast.Module) -> None:
                 node.attr = names.get(node.attr, node.attr)
             case ast.ClassDef() | ast.FunctionDef():
                 node.name = names.get(node.name, node.name)
-
-
-def _bound(node: ast.AST) -> list[str]:
-    match node:
-        case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.arg(arg=name):
-            return [name]
-        case ast.Name(id=name, ctx=ast.Store()):
-            return [name]
-        case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
-            return [name]
-    return []
 
 
 def _layers(tree: ast.Module) -> Iterator[ast.Call]:

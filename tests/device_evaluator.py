@@ -7,10 +7,10 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from kernelwright.envs.candidate.baseline import BaselineProcess
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.device import messages
 from kernelwright.envs.dialects import inline, nvcc, planned, triton
+from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.system import device_properties, hardware
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Target
@@ -27,7 +27,7 @@ def is_here(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
 def judging_on(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
     """One that judges on this GPU, the only one here, until the block ends."""
     is_here(gpu, monkeypatch)
-    monkeypatch.setattr(BaselineProcess, "PROGRAM", device_reference.PROGRAM)
+    monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
     monkeypatch.setattr(messages, "assembled", ptx_device.assembled)
     with closing(Evaluator(JudgingConfig(), Target(name="here"), gpu)) as one:
         yield one

@@ -1,7 +1,7 @@
 """A reference process, and a process that measures a GPU's peaks, for a device that is made of a
 processor (ptx_device.py): tensors stay where they are, and the clock is the processor's.
 
-    monkeypatch.setattr(BaselineProcess, "PROGRAM", device_reference.PROGRAM)
+    monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
     monkeypatch.setattr(device_peaks, "PROGRAM", device_reference.PEAKS_PROGRAM)
 """
 
@@ -34,12 +34,11 @@ def program(function: str) -> tuple[str, str]:
 
 def serve() -> None:
     """The reference process, whose device is this processor."""
-    from kernelwright.envs.candidate import baseline_process
     from kernelwright.envs.reference import process
 
     process.DEVICE = "cpu"
     process.DeviceClock = host_clock()  # type: ignore[attr-defined]
-    baseline_process.main()
+    process.main()
 
 
 def measure() -> None:
@@ -78,6 +77,6 @@ def host_clock() -> Any:
 
 
 PROGRAM = program("serve")
-"""In place of `BaselineProcess.PROGRAM`."""
+"""In place of `ReferenceProcess.PROGRAM`."""
 PEAKS_PROGRAM = program("measure")
 """In place of `device_peaks.PROGRAM`."""

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.envs.candidate.baseline import BaselineProcess
 from kernelwright.envs.codec import to_json
 from kernelwright.envs.referee.timing import Pace
+from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.system.hardware import Gpu, gpus
 from kernelwright.envs.types import Baseline, Case, Problem, Role, Speedup, Trust, Verdict
 from kernelwright.envs.workers import compile_baseline
@@ -56,10 +56,9 @@ MEASURES = """
 import sys
 sys.path.insert(1, {root!r})
 from kernelwright.envs.referee.timing import Pace
-from kernelwright.envs.candidate.baseline import BaselineProcess
 from kernelwright.envs.workers import compile_baseline
 from tests import device_reference
-BaselineProcess.PROGRAM = device_reference.PROGRAM
+ReferenceProcess.PROGRAM = device_reference.PROGRAM
 compile_baseline.PACE = Pace(budget_s=0.5)
 compile_baseline.main()
 """
@@ -120,7 +119,7 @@ def test_on_a_device_the_compiled_module_is_timed_there_and_kept(
 def test_what_an_empty_step_hides_on_a_device_is_no_baseline(
     gpu: Gpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(BaselineProcess, "PROGRAM", device_reference.PROGRAM)
+    monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
     monkeypatch.setenv(device_reference.EMPTY_STEP, "100000000")
     found = compile_baseline.measure(PROBLEM, Place(core=HERE, gpu=gpu))
     assert (found.timing, found.reason) == (None, compile_baseline.NO_SPEED)
@@ -129,7 +128,7 @@ def test_what_an_empty_step_hides_on_a_device_is_no_baseline(
 def test_a_device_that_does_not_answer_is_no_baseline_and_says_so(
     gpu: Gpu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(BaselineProcess, "PROGRAM", device_reference.PROGRAM)
+    monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
     monkeypatch.setenv("HOST_DRIVER_FAILS", "1")
     found = compile_baseline.measure(PROBLEM, Place(core=HERE, gpu=gpu))
     assert found.timing is None

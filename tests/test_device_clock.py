@@ -11,10 +11,10 @@ import pytest
 
 from kernelwright.commands.verdict_text import verdict_line
 from kernelwright.data.suites.kernelbench import load_problem
-from kernelwright.envs.candidate.baseline import BaselineProcess
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.device import messages
 from kernelwright.envs.referee import resolution
+from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.types import Candidate, Evaluation, Target, Trust, Verdict
 from kernelwright.envs.workers import device_peaks
 from kernelwright.envs.workers.peaks import HEADROOM
@@ -29,7 +29,7 @@ EMPTY_STEP_NS = 20_000_000
 
 @pytest.fixture
 def evaluator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
-    monkeypatch.setattr(BaselineProcess, "PROGRAM", device_reference.PROGRAM)
+    monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
     monkeypatch.setattr(messages, "assembled", ptx_device.assembled)
     one = Evaluator(JudgingConfig(), Target(name="here"), ptx_device.device(tmp_path))
     yield one

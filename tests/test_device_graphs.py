@@ -15,7 +15,6 @@ import pytest
 from kernelwright.commands.verdict_text import verdict_text
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.candidate.baseline import BaselineProcess
 from kernelwright.envs.candidate.process import empty_steps
 from kernelwright.envs.device import messages
 from kernelwright.envs.device.client import GpuCandidate
@@ -28,6 +27,7 @@ from kernelwright.envs.referee import resolution
 from kernelwright.envs.referee.layout import read_outputs
 from kernelwright.envs.referee.resolution import GRAPHS
 from kernelwright.envs.referee.rounds import compare
+from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.sandbox.build import head
 from kernelwright.envs.sandbox.runtimes import Sandboxes
@@ -51,8 +51,8 @@ SIZE = 256
 def stand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     gpu = ptx_device.device(tmp_path_factory.mktemp("driver"), architecture=90)
     with pytest.MonkeyPatch.context() as patch, closing(Sandboxes()) as sandboxes:
-        patch.setattr(BaselineProcess, "PROGRAM", device_reference.PROGRAM)
-        with closing(BaselineProcess(gpu)) as reference:
+        patch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
+        with closing(ReferenceProcess(gpu)) as reference:
             loaded = reference.load(load_problem(DIALECTS / "problem.py"))
             yield Bench(gpu, loaded, reference, sandboxes)
 
@@ -236,7 +236,7 @@ def test_a_compiled_module_and_an_eager_one_are_launched_in_the_same_way(
         monkeypatch.setenv(FAILS, "begin")
     monkeypatch.setenv(GRAPH, str(GRAPH_NS))
     reference, loaded = stand.reference, stand.loaded
-    assert isinstance(reference, BaselineProcess)
+    assert isinstance(reference, ReferenceProcess)
     reference.aim(loaded.problem, loaded.timed, on_device=True)
     with closing(Draws(reference, 1)) as draws, empty_steps(stand.gpu, stand.sandboxes) as device:
 

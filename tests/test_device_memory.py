@@ -15,7 +15,6 @@ import pytest
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs import candidate
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.candidate.baseline import BaselineProcess
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.device import memory as device_memory
 from kernelwright.envs.device import messages
@@ -28,6 +27,7 @@ from kernelwright.envs.device.memory import (
 )
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.plan.plan import GpuReplay, Plan
+from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.system.hardware import MEMORY_WAIT_S, WORKERS_A_GPU
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Verdict
 from kernelwright.envs.workers import health
@@ -47,7 +47,7 @@ REFERENCE = f"""
 import sys, time, torch
 sys.path.append({str(HERE.parent)!r})
 import kernelwright.envs.reference.process as process
-from kernelwright.envs.candidate import baseline_process
+from kernelwright.envs.reference import process
 from pathlib import Path
 
 class Clock:
@@ -76,7 +76,7 @@ tensors_go = torch.Tensor.to
 torch.nn.Module.to = stays
 torch.Tensor.to = lambda self, *a, **k: self if a == ("cuda",) else tensors_go(self, *a, **k)
 process.DeviceClock = Clock
-baseline_process.main()
+process.main()
 """
 """The reference with this processor in place of a GPU; a file that exists is a GPU that is full."""
 
@@ -97,7 +97,7 @@ def reference_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def evaluator(reference_log: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluator]:
     gpu = ptx_device.device(tmp_path_factory.mktemp("driver"), architecture=90)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BaselineProcess, "PROGRAM", ("-c", REFERENCE, str(reference_log)))
+        patch.setattr(ReferenceProcess, "PROGRAM", ("-c", REFERENCE, str(reference_log)))
         evaluator = Evaluator(JudgingConfig(), Target(name="here"), gpu)
     yield evaluator
     evaluator.close()

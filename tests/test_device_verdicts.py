@@ -14,12 +14,12 @@ import pytest
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs import candidate
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.candidate.baseline import BaselineProcess
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.device import messages
 from kernelwright.envs.dialects import planned, triton
 from kernelwright.envs.dialects.base import Built
 from kernelwright.envs.plan.plan import GpuReplay, Plan
+from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.types import Candidate, Evaluation, Problem, Target, Verdict
 from tests import device_reference, ptx_device
 from tests.test_device import OUT, code, kernel, launch
@@ -67,7 +67,7 @@ CHANGES = {
 
 @pytest.fixture
 def evaluator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Evaluator]:
-    monkeypatch.setattr(BaselineProcess, "PROGRAM", device_reference.PROGRAM)
+    monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
     gpu = ptx_device.device(tmp_path, architecture=86)
     for module in (planned, triton):
         monkeypatch.setattr(module, "gpus", lambda: (gpu,))

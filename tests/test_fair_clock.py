@@ -26,7 +26,6 @@ from kernelwright.commands.verdict_text import verdict_line
 from kernelwright.data.gallery.exhibits import FOLDER
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.envs.abi import CaseSpec
-from kernelwright.envs.candidate.baseline import BaselineProcess
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.candidate.process import ALONE, BESIDE_TORCH, nothing_native, place_of
 from kernelwright.envs.codec import to_plain
@@ -63,7 +62,7 @@ def evaluator() -> Iterator[Evaluator]:
     one.close()
 
 
-class WatchedReference(BaselineProcess):
+class WatchedReference(ReferenceProcess):
     """Notes, at each of its timed rounds, what lives in the sandbox besides the zygote."""
 
     def __init__(self, zygote: Zygote) -> None:

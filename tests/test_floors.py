@@ -38,7 +38,6 @@ nothing that trains."""
 
 HEAVY = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "bitsandbytes", "wandb")
 REFERENCE_PROCESS = (
-    "envs.candidate.baseline_process",
     "envs.reference.admission",
     "envs.reference.mutant_search",
     "envs.reference.expectations",

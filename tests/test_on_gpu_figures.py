@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.envs.candidate.baseline import BaselineProcess
+from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.preflight import judge_pace
 from kernelwright.rl.recipe.schema import Recipe
 from scripts.on_gpu_stages import baselines, compiled, driver, driver_probes, setup
@@ -28,7 +28,7 @@ def test_the_memory_of_a_reference_is_read_once_it_has_a_context(
 ) -> None:
     said = tmp_path / "said"
     said.touch()
-    monkeypatch.setattr(BaselineProcess, "PROGRAM", ("-c", REFERENCE, str(said)))
+    monkeypatch.setattr(ReferenceProcess, "PROGRAM", ("-c", REFERENCE, str(said)))
     monkeypatch.setattr(driver, "_used_mb", lambda: 100 * said.read_text().count("context"))
     context = StageContext(
         rows=tmp_path / "r", out=tmp_path, carried=tmp_path, limit_s=60.0, rehearsal=True

@@ -15,12 +15,11 @@ from typer.testing import CliRunner
 from kernelwright.cli import app
 from kernelwright.data.runs.process import Process
 from kernelwright.data.suites.kernelbench import load_problem
-from kernelwright.envs.candidate.baseline import BaselineProcess
 from kernelwright.envs.candidate.evaluator import Evaluator, JudgingConfig
 from kernelwright.envs.device import messages
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.referee.tolerance import Array, Expected
-from kernelwright.envs.reference.client import ReferenceFailedError
+from kernelwright.envs.reference.client import ReferenceFailedError, ReferenceProcess
 from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.reference.module import array_of, flatten, forward_float64
 from kernelwright.envs.reference.plain_levels import plain_levels
@@ -88,8 +87,8 @@ def problem(
 
 def played(one: Problem, precision: Precision, monkeypatch: pytest.MonkeyPatch) -> None:
     """A round of the problem's module on a device."""
-    monkeypatch.setattr(BaselineProcess, "PROGRAM", device_reference.PROGRAM)
-    reference = BaselineProcess(ptx_device.without_driver())
+    monkeypatch.setattr(ReferenceProcess, "PROGRAM", device_reference.PROGRAM)
+    reference = ReferenceProcess(ptx_device.without_driver())
     draws = Draws(reference, 1)
     try:
         loaded = reference.load(one, precision)

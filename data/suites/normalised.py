@@ -260,7 +260,7 @@ class _Normal(ast.NodeTransformer):
     """Names by their order; numbers as one number, unless they are to count."""
 
     def __init__(self, nodes: Iterable[ast.AST], exact: bool) -> None:
-        self.own = {name for top in nodes for node in ast.walk(top) for name in _bound(node)}
+        self.own = {name for top in nodes for node in ast.walk(top) for name in bound_by(node)}
         self.names: dict[str, str] = {}
         self.exact = self.by_kind = exact
 
@@ -312,7 +312,7 @@ def _is_number(node: ast.expr) -> bool:
     )
 
 
-def _bound(node: ast.AST) -> list[str]:
+def bound_by(node: ast.AST) -> list[str]:
     """Names that a node gives a value of the module's own."""
     match node:
         case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.arg(arg=name):

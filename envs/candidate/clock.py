@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import median
 
-from kernelwright.envs.candidate.baseline import BaselineProcess
 from kernelwright.envs.candidate.process import Place, nothing_native, place_of
 from kernelwright.envs.candidate.session import Session
 from kernelwright.envs.plan.counters import Facts
@@ -22,7 +21,7 @@ from kernelwright.envs.referee.resolution import (
 )
 from kernelwright.envs.referee.roofline import Work, floors_ns, too_fast
 from kernelwright.envs.referee.timing import Pace, time_in_turns
-from kernelwright.envs.reference.client import Loaded
+from kernelwright.envs.reference.client import Loaded, ReferenceProcess
 from kernelwright.envs.sandbox.runtimes import Sandboxes
 from kernelwright.envs.system.nvml import Reading, facts_of, meter_of
 from kernelwright.envs.types import Evaluation, Precision, Target, Timing, Verdict
@@ -40,7 +39,7 @@ class Clock:
 
     def __init__(
         self,
-        reference: BaselineProcess,
+        reference: ReferenceProcess,
         sandboxes: Sandboxes,
         target: Target,
         pace: Pace,

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from kernelwright.envs.abi import CaseSpec, UnsupportedDtypeError, smallest
-from kernelwright.envs.candidate.baseline import BaselineProcess
 from kernelwright.envs.candidate.clock import Clock
 from kernelwright.envs.candidate.process import SandboxedCandidate
 from kernelwright.envs.candidate.session import Session, WrongOutputError
@@ -29,6 +28,7 @@ from kernelwright.envs.reference.client import (
     Draw,
     Loaded,
     ReferenceFailedError,
+    ReferenceProcess,
 )
 from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.reference.settings import is_group
@@ -101,7 +101,7 @@ class Evaluator:
         look_again()
         self.config, self.target, self.gpu = config, target, gpu
         self.precision, self.tools = precision, tools
-        self.reference = BaselineProcess(gpu)
+        self.reference = ReferenceProcess(gpu)
         self.sandboxes = Sandboxes()
         self.memory = MemoryWait()
         self.loaded: Loaded | None = None

@@ -283,6 +283,16 @@ class ReferenceProcess(RoundPeer):
         where = {"compiled": compiled, "on_device": on_device, "views": views}
         self.ask({"op": "aim", "key": problem.key, "case": case, **where})
 
+    def time_by(self, *, graphs: bool | None) -> None:
+        """Whether rounds on the GPU are launches of CUDA graphs from now on. None leaves it to the
+        next round, which tries. To be called after `aim`; True once a round of this module was."""
+        self.ask({"op": "time_by", "graphs": graphs})
+
+    def by_graphs(self) -> bool:
+        """Whether the last round on the GPU was one."""
+        answer, _ = self.ask({"op": "by_graphs"})
+        return bool(answer["graphs"])
+
     def ask(self, request: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
         try:
             self.channel.send(json.dumps(request).encode())

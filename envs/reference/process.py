@@ -244,6 +244,16 @@ class ReferenceServer:
         self.aimed = self.aims[place]
         return {}, []
 
+    def time_by(self, graphs: bool | None) -> tuple[dict[str, Any], list[int]]:
+        """Has rounds on the GPU timed as CUDA graphs, or not; None lets the next round try."""
+        if self.clock is not None:
+            self.clock.time_by(graphs)
+        return {}, []
+
+    def by_graphs(self) -> tuple[dict[str, Any], list[int]]:
+        """Whether they are."""
+        return {"graphs": self.clock is not None and bool(self.clock.graphs)}, []
+
     def release(self) -> tuple[dict[str, Any], list[int]]:
         """Gives back what this process keeps of a GPU's memory, but for what its rounds need."""
         give_back_device()

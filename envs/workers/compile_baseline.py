@@ -28,7 +28,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from queue import SimpleQueue
 
-from kernelwright.envs.candidate.baseline import BaselineProcess
 from kernelwright.envs.candidate.process import ALONE, EmptySteps, empty_steps, nothing_native
 from kernelwright.envs.codec import from_plain, to_json
 from kernelwright.envs.referee.resolution import RESOLVING_ROUNDS, resolved, steady
@@ -38,6 +37,7 @@ from kernelwright.envs.reference.client import (
     Loaded,
     ReferenceFailedError,
     ReferenceGoneError,
+    ReferenceProcess,
 )
 from kernelwright.envs.reference.draws import Draws
 from kernelwright.envs.sandbox.rootfs import TUNING
@@ -239,7 +239,7 @@ def measure(problem: Problem, place: Place) -> CompiledBaseline:
     step on the device, goes with each.
     """
     gpu, sandboxes = place.gpu, Sandboxes()
-    reference = BaselineProcess(gpu)
+    reference = ReferenceProcess(gpu)
     try:
         with exclusive(f"core-{place.core}"):
             loaded = reference.load(problem)
@@ -260,7 +260,7 @@ def measure(problem: Problem, place: Place) -> CompiledBaseline:
 
 
 def _timed(
-    reference: BaselineProcess,
+    reference: ReferenceProcess,
     loaded: Loaded,
     sandboxes: Sandboxes,
     device: EmptySteps | None,
@@ -290,7 +290,7 @@ def _timed(
 
 
 def _same_way(
-    reference: BaselineProcess, device: EmptySteps, rounds: Callable[..., object]
+    reference: ReferenceProcess, device: EmptySteps, rounds: Callable[..., object]
 ) -> None:
     """Has both modules launched as CUDA graphs on the device; neither where one of the two cannot
     be recorded."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.data.suites.kernelbench import load_problem
-from kernelwright.envs.candidate.baseline import BaselineProcess
+from kernelwright.envs.reference.client import ReferenceProcess
 from scripts.on_gpu_stages.context import StageContext
 from scripts.on_gpu_stages.smi import queried
 from scripts.on_gpu_stages.stand_in import gpu_of
@@ -128,7 +128,7 @@ def _memory(context: StageContext, gpu: Any) -> dict[str, Any]:
     replay = _used_mb()
     finished(process)
     started = time.monotonic()
-    reference = BaselineProcess(gpu)
+    reference = ReferenceProcess(gpu)
     try:
         known = reference.load(load_problem(PROBLEM))
         ready_s = round(time.monotonic() - started, 2)

@@ -212,11 +212,11 @@ def _fill(folder: Path) -> None:
 
 def install() -> None:
     """The stand-ins of this process: device code and the baseline's clock."""
-    from kernelwright.envs.candidate.baseline import BaselineProcess
     from kernelwright.envs.device import messages
+    from kernelwright.envs.reference.client import ReferenceProcess
     from kernelwright.envs.workers import device_peaks
     from tests import device_reference, ptx_device
 
     messages.assembled = ptx_device.assembled  # type: ignore[attr-defined, assignment]
-    BaselineProcess.PROGRAM = device_reference.PROGRAM
+    ReferenceProcess.PROGRAM = device_reference.PROGRAM
     device_peaks.PROGRAM = device_reference.program("measure")
