@@ -270,7 +270,7 @@ def test_indices_that_point_at_equal_values_pass_in_each_output_and_the_values_a
         asked.append("values")
         values, places = np.array([5.0, 2.0, 5.0]), np.array([0, 2])
         same: dict[str, Any] = {"beside": None, "dim": 0, "values": values, "places": places}
-        same |= {"ranks": Ranks.SET, "relative": 0.0, "absolute": 0.0}
+        same |= {"ranks": Ranks.SET, "relative": 0.0, "lost": np.zeros(3)}
         return [Ranking(output=number, **same) for number in (0, 1)]
 
     largest = TensorSpec(name="largest", dtype="int32", shape=(2,))

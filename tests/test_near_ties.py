@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,9 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.nn import functional
 
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.suites.load import load_suite
@@ -16,6 +20,7 @@ from kernelwright.data.triples.templates import template_triples
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.reference.decisions import REST_OF, STEPS, Recorded, margins_of
 from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS, rounding_tolerances
+from kernelwright.envs.reference.made_of_steps import MADE_OF_STEPS
 from kernelwright.envs.reference.module import Drawn, forward_float64
 from kernelwright.envs.reference.near_ties import ALL, BOTH_WAYS, PICKS, NearTies, turned
 from kernelwright.envs.reference.next_floats import in_next_floats
@@ -99,6 +104,46 @@ OF_EACH_STEP = {
         [2, 2],
         [1, 1],
     ),
+    "hardshrink": (
+        lambda x: functional.hardshrink(x + 2, 2.0).round(decimals=5),
+        [0, 0],
+        [2, 2],
+        [0, 0],
+    ),
+    "threshold": (
+        lambda x: functional.threshold(x + 2, 2.0, 5.0).round(decimals=5),
+        [5, 5],
+        [2, 2],
+        [5, 5],
+    ),
+    "heaviside": (
+        lambda x: torch.heaviside(x + 2 - 2, torch.tensor(0.5).double()),
+        [0, 1],
+        [0, 1],
+        [0.5, 0.5],
+    ),
+    "fake_quantize_per_tensor_affine_cachemask": (
+        lambda x: torch.fake_quantize_per_tensor_affine(x + 1.5, 1.0, 0, -8, 7),
+        [1, 1],
+        [2, 2],
+        [2, 2],
+    ),
+    "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams": (
+        lambda x: torch.fake_quantize_per_tensor_affine(
+            x + 1.5, torch.ones(1), torch.zeros(1, dtype=torch.int32), -8, 7
+        ),
+        [1, 1],
+        [2, 2],
+        [2, 2],
+    ),
+    "fake_quantize_per_channel_affine_cachemask": (
+        lambda x: torch.fake_quantize_per_channel_affine(
+            x + 1.5, torch.ones(2), torch.zeros(2, dtype=torch.int32), 0, -8, 7
+        ),
+        [1, 1],
+        [2, 2],
+        [2, 2],
+    ),
 }
 """Operator → (the module, its steps of values that are reduced, of values that are increased, and
 where float64 is exactly at the step)."""
@@ -117,7 +162,28 @@ def test_a_value_near_a_step_is_taken_to_both_and_a_value_at_a_step_to_its_own(n
 
 
 def test_every_operator_of_steps_is_tried() -> None:
-    assert {*OF_EACH_STEP} == {*STEPS, "round_"} >= {*REST_OF}
+    assert {*OF_EACH_STEP} == {*STEPS, *MADE_OF_STEPS, "round_"} >= {*REST_OF}
+
+
+@given(
+    st.lists(st.sampled_from([-2.0, -0.5, -0.25, 0.0, 0.05, 0.5, 0.75, 9.0, math.nan]), min_size=2)
+)
+def test_operators_made_of_steps_give_what_pytorch_gives(values: list[float]) -> None:
+    x = torch.tensor(values).double()
+    scale, zero = torch.full((len(values),), 0.25), torch.ones(len(values), dtype=torch.int32)
+    for name, rest in {
+        "hardshrink": (0.5,),
+        "threshold": (0.5, 20.0),
+        "heaviside": (torch.tensor(0.5).double(),),
+        "fake_quantize_per_tensor_affine_cachemask": (0.25, 1, -4, 3),
+        "fake_quantize_per_channel_affine_cachemask": (scale, zero, 0, -4, 3),
+    }.items():
+        given_ = x.nan_to_num() if "quantize" in name else x
+        wanted = getattr(torch.ops.aten, name)(given_, *rest)
+        found = MADE_OF_STEPS[name](given_, *rest)
+        pairs = [(found, wanted)] if torch.is_tensor(found) else zip(found, wanted, strict=True)
+        for one, other in pairs:
+            torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
 
 
 @pytest.mark.parametrize(

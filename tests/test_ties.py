@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kernelwright.envs.referee.ties import Ranking, Ranks, ranking_to_plain, rankings_from
+from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS
+from kernelwright.envs.reference.module import Drawn
+from kernelwright.envs.reference.plain_loops import lossy_runs
 from kernelwright.envs.reference.rankings import rankings
 
 VALUES = st.lists(st.integers(0, 4), min_size=2, max_size=12)
@@ -31,7 +34,8 @@ class Asks(torch.nn.Module):
 
 
 def ranked(ask: Any, x: torch.Tensor) -> list[Ranking]:
-    return rankings((Asks(ask), {}, [x]), NEAR)
+    drawn: Drawn = (Asks(ask), {}, [x])
+    return rankings(drawn, NEAR, lossy_runs(drawn, NEAR / NUDGE_UNITS))
 
 
 def order(values: list[int], places: NDArray[Any], ranks: Ranks = Ranks.ORDER) -> Ranking:
@@ -43,7 +47,7 @@ def order(values: list[int], places: NDArray[Any], ranks: Ranks = Ranks.ORDER) -
         values=np.array(values, float),
         places=places,
         relative=0.0,
-        absolute=0.0,
+        lost=np.zeros(len(values)),
     )
 
 
@@ -100,7 +104,7 @@ def test_an_index_is_right_by_its_value(ask: Any, right: Any, wrong: Any) -> Non
     (one,) = ranked(ask, TIED)
     assert one.accepts(np.array(right))
     assert not one.accepts(np.array(wrong))
-    flat = one.values.tobytes() + one.places.astype(np.int64).tobytes()
+    flat = b"".join(it.tobytes() for it in (one.values, one.lost, one.places.astype(np.int64)))
     (again,) = rankings_from([ranking_to_plain(one)], flat)
     assert again.accepts(np.array(right))
     assert not again.accepts(np.array(wrong))
@@ -130,6 +134,27 @@ def test_what_is_ranked_as_it_was_given_has_no_near_ties_and_what_is_computed_ha
     (computed,) = ranked(lambda x: torch.sin(x * 3).argmin(1), x)
     assert computed.accepts(np.array([0]))
     assert not computed.accepts(np.array([2]))
+
+
+def test_a_mask_of_the_scores_says_nothing_of_those_beside_it() -> None:
+    x = torch.tensor([[0.3, 0.9, 0.7, 0.2, 0.9000001]])
+    masked = torch.tensor([[0.0, 0.0, 0.0, -1e12, 0.0]])
+    (largest,) = ranked(lambda x: (torch.sin(x) + masked).argmax(1), x)
+    assert largest.accepts(np.array([4]))
+    assert largest.accepts(np.array([1]))
+    assert not any(largest.accepts(np.array([other])) for other in (0, 2, 3))
+    (order,) = ranked(lambda x: (torch.sin(x) + masked).argsort(1), x)
+    assert order.accepts(np.array([[3, 0, 2, 4, 1]]))
+    assert not order.accepts(np.array([[3, 2, 0, 1, 4]]))
+
+
+def test_masked_scores_that_float32_cannot_tell_apart_have_any_order() -> None:
+    x = torch.tensor([[0.3, 0.9, 0.7, 0.2]])
+    masked = torch.tensor([[0.0, -1e12, -1e12, 0.0]])
+    (order,) = ranked(lambda x: (torch.sin(x) + masked).argsort(1), x)
+    assert order.accepts(np.array([[1, 2, 3, 0]]))
+    assert order.accepts(np.array([[2, 1, 3, 0]]))
+    assert not order.accepts(np.array([[2, 1, 0, 3]]))
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,12 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernelwright.envs.referee.tolerance import Array, Expected, Floats
+
+
+Places = NDArray[np.int64]
 
 
 class Ranks(StrEnum):
@@ -43,8 +47,9 @@ class Ranking:
     places: Array
     """What the module gives, with this dimension kept."""
     relative: float
-    absolute: float
-    """Difference up to which values count as equal, because of rounding."""
+    """Difference up to which values count as equal, as a share of them."""
+    lost: Floats
+    """How far rounding may move each value besides."""
 
     def accepts(self, indices: Array) -> bool:
         """Whether these point at what the module's own point at, each at another place."""
@@ -57,20 +62,27 @@ class Ranking:
             ordered = np.sort(got, axis=self.dim)
             if (np.diff(ordered, axis=self.dim) == 0).any():
                 return False
-        return self._same(self.at(got), self.at(self.places))
+        return self._same(got.astype(np.int64), self.places.astype(np.int64))
 
     def at(self, places: Array) -> Floats:
         """The values at these places."""
         found: Floats = np.take_along_axis(self.values, places.astype(np.int64), self.dim)
         return found
 
-    def _same(self, got: Floats, wanted: Floats) -> bool:
+    def _same(self, places: Places, own: Places) -> bool:
         if self.ranks is Ranks.SET:
-            got, wanted = np.sort(got, axis=self.dim), np.sort(wanted, axis=self.dim)
+            places, own = self._in_order(places), self._in_order(own)
+        got, wanted = self.at(places), self.at(own)
+        lost = np.maximum(*(np.take_along_axis(self.lost, of, self.dim) for of in (places, own)))
         with np.errstate(invalid="ignore"):
-            near = np.abs(got - wanted) <= self.relative * np.abs(wanted) + self.absolute
+            near = np.abs(got - wanted) <= self.relative * np.abs(wanted) + lost
         same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
         return bool((near | same).all())
+
+    def _in_order(self, places: Places) -> Places:
+        """These places by their values."""
+        found: Places = np.take_along_axis(places, self.at(places).argsort(self.dim), self.dim)
+        return found
 
 
 def ranking_to_plain(one: Ranking) -> dict[str, Any]:
@@ -83,7 +95,6 @@ def ranking_to_plain(one: Ranking) -> dict[str, Any]:
         "values": one.values.shape,
         "places": one.places.shape,
         "relative": one.relative,
-        "absolute": one.absolute,
     }
 
 
@@ -93,10 +104,13 @@ def rankings_from(plain: Sequence[dict[str, Any]], flat: Any) -> list[Ranking]:
     for one in plain:
         values = np.frombuffer(flat, np.float64, math.prod(one["values"]), at)
         at += values.nbytes
+        lost = np.frombuffer(flat, np.float64, values.size, at)
+        at += lost.nbytes
         places = np.frombuffer(flat, np.int64, math.prod(one["places"]), at)
         at += places.nbytes
         arrays = {
             "values": values.reshape(one["values"]),
+            "lost": lost.reshape(one["values"]),
             "places": places.reshape(one["places"]),
         }
         found.append(Ranking(**{**one, "ranks": Ranks(one["ranks"]), **arrays}))

@@ -82,7 +82,7 @@ def are_decided(drawn: Drawn) -> bool:
     exact = in_float64[-1].decisions
     if len(exact) != len(watch.decisions):
         return True
-    by_value = {one.output for one in rankings(drawn, 0.0)}
+    by_value = {one.output for one in rankings(drawn)}
     for number, one in enumerate(outputs):
         reached = watch.of(one)
         ranked = {n for n in reached if watch.decisions[n].ranks}

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelwright.envs.reference.distributions import is_float
+from kernelwright.envs.reference.made_of_steps import MADE_OF_STEPS
 from kernelwright.envs.reference.plain_loops import storage, tensors_in, watching
 
 LARGEST = {"argmax": 1, "max": 1, "argmin": -1, "min": -1}
@@ -39,9 +40,12 @@ class Deciding:
         import torch
 
         name = func.overloadpacket.__name__
-        if name.endswith("_") and name[:-1] in STEPS:
+        if name.endswith("_") and name[:-1] in STEPS.keys() | MADE_OF_STEPS.keys():
             apart = getattr(getattr(torch.ops.aten, name[:-1]), func._overloadname)
             return args[0].copy_(self(apart, args, named))
+        if name in MADE_OF_STEPS and is_float(args[0]):
+            with watching(self):
+                return MADE_OF_STEPS[name](*args, **named)
         decides = _is_decision(name, args, named)
         return self.decided(name, func, args, named) if decides else self.run(func, args, named)
 

@@ -20,11 +20,9 @@ from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS, nudge, uni
 from kernelwright.envs.reference.module import Drawn, array_of, flatten, forward, forward_float64
 from kernelwright.envs.reference.near_ties import BOTH_WAYS, PICKS, turned
 from kernelwright.envs.reference.next_floats import in_next_floats
-from kernelwright.envs.reference.plain_loops import as_loops, watching
+from kernelwright.envs.reference.plain_loops import lossy_runs, watching
 from kernelwright.envs.reference.prepare import Ready
 
-LOOPS = 4
-"""How often a module loses what plain loops lose, to see how far that moves what it decides by."""
 BESIDE = 8
 """How often results are moved to a float32 beside them, to see what rounding does not move."""
 
@@ -85,8 +83,8 @@ def _both_ways(
 
     What is exactly at a step by design stays there; where rounding moves it, that is chance.
     """
-    near, lossy = NUDGE_UNITS * unit, [partial(as_loops, drawn, unit, each=True)] * LOOPS
-    margins, rounded = margins_of(recorded.decisions, lossy), list[Any]()
+    near, rounded = NUDGE_UNITS * unit, list[Any]()
+    margins = margins_of(recorded.decisions, lossy_runs(drawn, unit))
     picks = PICKS if any(one.name == "sign" for one in recorded.decisions) else BOTH_WAYS
     ways, met_ties = turned(drawn, near, picks, margins)
     if met_ties and unit > torch.finfo(torch.float64).eps:

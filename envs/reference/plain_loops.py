@@ -31,6 +31,9 @@ PER_TERM = 0.2
 """The same of a sum, for the root of its number of terms: measured of float32 loops that add one
 term after another 0.15, of positive terms and of those that cancel."""
 
+LOOPS = 4
+"""How often a module runs with such losses, to see how far they move what it decides by."""
+
 _SUMS = """
 sum nansum mean var std var_mean std_mean norm linalg_vector_norm logsumexp prod trace dot vdot
 native_layer_norm native_group_norm native_batch_norm _native_batch_norm_legit _softmax
@@ -212,6 +215,11 @@ def as_loops(drawn: Drawn, unit: float, *, each: bool = False) -> list[Array]:
     loops = PlainLoops(numbers_of(state, arguments), unit, each=each)
     outputs = forward_float64(model, state, arguments, partial(within, loops))
     return [array_of(one) for one in flatten(outputs)]
+
+
+def lossy_runs(drawn: Drawn, unit: float) -> list[Callable[[], list[Array]]]:
+    """The module, so often, with what plain loops lose: to see how far that moves its values."""
+    return [partial(as_loops, drawn, unit, each=True)] * LOOPS
 
 
 Run = Callable[[Any, Any, Mapping[str, Any]], Any]

@@ -10,10 +10,7 @@ from numpy.typing import NDArray
 from kernelwright.envs.referee.tolerance import BASE, Array
 from kernelwright.envs.reference.derive_tolerance import unit_of
 from kernelwright.envs.reference.module import Drawn, array_of, flatten, forward_float64
-from kernelwright.envs.reference.plain_loops import as_loops
-
-RUNS = 4
-"""How often the module is run so."""
+from kernelwright.envs.reference.plain_loops import LOOPS, lossy_runs
 
 
 def plain_losses(drawn: Drawn, dtypes: Sequence[str]) -> list[NDArray[np.float32]]:
@@ -23,13 +20,13 @@ def plain_losses(drawn: Drawn, dtypes: Sequence[str]) -> list[NDArray[np.float32
     squares = [np.zeros(one.shape) for one in exact]
     floats = [i for i, one in enumerate(dtypes) if one in BASE]
     for unit in sorted({unit_of([dtypes[i]]) for i in floats}):
-        for _ in range(RUNS):
-            rough = as_loops(drawn, unit, each=True)
+        for run in lossy_runs(drawn, unit):
+            rough = run()
             for i in floats:
                 if unit_of([dtypes[i]]) == unit:
                     with np.errstate(invalid="ignore", over="ignore"):
                         squares[i] += np.square(rough[i] - exact[i])
-    return [_root(one / RUNS) for one in squares]
+    return [_root(one / LOOPS) for one in squares]
 
 
 def _root(mean_squares: Array) -> NDArray[np.float32]:

@@ -61,6 +61,7 @@ from kernelwright.envs.reference.module import (
     works_in_place,
 )
 from kernelwright.envs.reference.on_meta import try_on_meta
+from kernelwright.envs.reference.plain_loops import lossy_runs
 from kernelwright.envs.reference.plain_losses import plain_losses
 from kernelwright.envs.reference.precision import require_precision, set_precision
 from kernelwright.envs.reference.prepare import Known, Ready
@@ -160,9 +161,7 @@ class ReferenceServer:
         if self.precision is Precision.TF32:
             ready = [with_tf32(noun, one) for one in ready]
         self.loaded = {noun.key: ready}
-        ranked = [
-            bool(rankings(self.large.here(one).draw(0), 0.0)) for one in ready if ranks(one.spec)
-        ]
+        ranked = [bool(rankings(self.large.here(one).draw(0))) for one in ready if ranks(one.spec)]
         self.heap.give_back()  # what preparing it needed: its rounds need less
         plain = {
             "cases": [to_plain(one) for one in cases],
@@ -196,10 +195,14 @@ class ReferenceServer:
 
     def rankings(self, key: str, case: int, seed: int) -> tuple[dict[str, Any], list[int]]:
         """What the indices among a draw's outputs point into (`Ranking` of envs/referee/ties.py),
-        and a file: for each the values that are ranked, and the module's own indices."""
+        and a file: for each the values that are ranked, what rounding loses of them, and the
+        module's own indices."""
         drawn = self.large.here(self.loaded[key][case]).draw(seed)
-        found = rankings(drawn, NUDGE_UNITS * unit_of_inputs(*drawn[1:]))
-        arrays = [array for one in found for array in (one.values, one.places.astype(np.int64))]
+        unit = unit_of_inputs(*drawn[1:])
+        found = rankings(drawn, NUDGE_UNITS * unit, lossy_runs(drawn, unit))
+        arrays = [
+            array for one in found for array in (one.values, one.lost, one.places.astype(np.int64))
+        ]
         return {"rankings": [ranking_to_plain(one) for one in found]}, [self._file_of(arrays)]
 
     def losses(self, key: str, case: int, seed: int) -> tuple[dict[str, Any], list[int]]:

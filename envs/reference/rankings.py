@@ -7,7 +7,7 @@ one order only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,11 @@ import numpy as np
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.referee.ties import Ranking, Ranks
-from kernelwright.envs.reference.module import array_of, copies, forward_float64
-from kernelwright.envs.reference.plain_loops import storage, tensors_in, within
+from kernelwright.envs.referee.tolerance import Floats
+from kernelwright.envs.reference.decisions import Run
+from kernelwright.envs.reference.module import Drawn, array_of, copies, forward_float64
+from kernelwright.envs.reference.near_ties import TIMES
+from kernelwright.envs.reference.plain_loops import storage, tensors_in, watching, within
 
 OF_ONE = frozenset(("argmax", "argmin", "max", "min", "median", "nanmedian", "kthvalue", "mode"))
 """Operators that find one value of each row."""
@@ -30,9 +33,6 @@ DIM_AT = {"kthvalue": 2, "topk": 2}
 """Which argument is the dimension, where it is not the second."""
 
 COPIES = frozenset(("clone", "_to_copy", "contiguous", "reshape", "squeeze", "unsqueeze"))
-
-TIMES = 4.0
-"""Values that the module itself is off by so little, but for this factor, may be taken as equal."""
 
 
 @dataclass(slots=True)
@@ -128,9 +128,12 @@ def ranks(spec: CaseSpec) -> bool:
     return any(one.dtype.startswith(("int", "uint")) for one in spec.outputs)
 
 
-def rankings(drawn: tuple[Any, dict[str, Any], list[Any]], near: float) -> list[Ranking]:
-    """The outputs that can be judged by what they point at. `near`: relative to a value that is
-    computed, what rounding makes equal to it."""
+def rankings(drawn: Drawn, near: float = 0.0, lossy: Sequence[Run] = ()) -> list[Ranking]:
+    """The outputs that can be judged by what they point at.
+
+    `near`: relative to a value that is computed, what rounding makes equal to it. `lossy`: runs of
+    the module in which rounding moves what it computes.
+    """
     model, state, arguments = drawn
     watch, in_float64 = Watch(), list[Watch]()
     outputs = within(watch, model, *copies(state, arguments))
@@ -144,33 +147,57 @@ def rankings(drawn: tuple[Any, dict[str, Any], list[Any]], near: float) -> list[
     held = [watch.holds(one) for one in outputs]
     if len(exact.found) != len(watch.found):
         return []
+    numbers = sorted({its[0] for its in held if its is not None and its[1]})
+    lost = _lost(numbers, watch.found, exact.found, lossy)
     found = []
     for number, its in enumerate(held):
-        if its is None or not its[1]:
+        if its is None or not its[1] or its[0] not in lost:
             continue
-        one, wide = watch.found[its[0]], exact.found[its[0]]
+        one, off = watch.found[its[0]], lost[its[0]]
         beside = [n for n, other in enumerate(held) if other == (its[0], False)]
-        own, values = (array_of(it).astype(np.float64) for it in (one.values, wide.values))
-        if own.shape != values.shape:
-            continue
-        off = _largest_off(own, values)
         found.append(
             Ranking(
                 output=number,
                 beside=beside[0] if beside else None,
                 ranks=one.ranks,
                 dim=one.dim,
-                values=values,
+                values=_doubles(exact.found[its[0]]),
                 places=array_of(one.places),
-                relative=near if off else 0.0,
-                absolute=TIMES * off,
+                relative=near if off.any() else 0.0,
+                lost=TIMES * off,
             )
         )
     return found
 
 
-def _largest_off(own: Any, values: Any) -> float:
-    """0 where what is ranked is not rounded at all: then only equal values are equal."""
+def _lost(
+    numbers: Sequence[int], own: Sequence[Ranked], exact: Sequence[Ranked], lossy: Sequence[Run]
+) -> dict[int, Floats]:
+    """By the number of what is ranked: the root mean square of what rounding moves each value by.
+
+    It is 0 where the module itself rounds nothing: then only equal values are equal. A number is
+    missing where float64 ranks values of another shape.
+    """
+    numbers = [n for n in numbers if own[n].values.shape == exact[n].values.shape]
+    off = {n: _off(own[n], exact[n]) for n in numbers}
+    squares = {n: [one * one] for n, one in off.items() if one.any()}
+    for run in lossy if squares else ():
+        watch = Watch()
+        with watching(watch):
+            run()
+        again = watch.found[-len(exact) :]  # it may run twice, as float64 does
+        for n, some in squares.items():
+            if len(again) == len(exact) and again[n].values.shape == exact[n].values.shape:
+                some.append(np.square(_off(again[n], exact[n])))
+    return off | {n: np.sqrt(np.mean(some, axis=0)) for n, some in squares.items()}
+
+
+def _off(one: Ranked, exact: Ranked) -> Floats:
+    """How far each value is off; 0 of what is not finite."""
     with np.errstate(invalid="ignore"):
-        off = np.abs(own - values)
-    return float(off[np.isfinite(off)].max(initial=0.0))
+        off = np.abs(_doubles(one) - _doubles(exact))
+    return np.where(np.isfinite(off), off, 0.0)
+
+
+def _doubles(one: Ranked) -> Floats:
+    return array_of(one.values).astype(np.float64)
