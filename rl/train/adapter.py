@@ -18,6 +18,7 @@ from kernelwright.rl.models.load import (
     resolve,
 )
 from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.train.lora_products import use_lora_products
 
 
 def lora_config(recipe: Recipe) -> Any:
@@ -47,11 +48,13 @@ def policy_model(recipe: Recipe, adapter: Path | None) -> Any:
     base = load_base(known.name, quantization=known.quantization, dtype=known.dtype)
     if adapter is None:
         torch.manual_seed(recipe.seed)
-        return get_peft_model(base, lora_config(recipe))
-    with errors_in_one_line(str(adapter)):
-        model = PeftModel.from_pretrained(base, str(adapter), is_trainable=True)
-    # Checkpoints ask this name for its vocabulary; a Hub id would be asked over the network.
-    model.peft_config["default"].base_model_name_or_path = resolve(known.name)
+        model: Any = get_peft_model(base, lora_config(recipe))
+    else:
+        with errors_in_one_line(str(adapter)):
+            model = PeftModel.from_pretrained(base, str(adapter), is_trainable=True)
+        # Checkpoints ask this name for its vocabulary; a Hub id would be asked over the network.
+        model.peft_config["default"].base_model_name_or_path = resolve(known.name)
+    use_lora_products(model)
     return model
 
 
