@@ -16,10 +16,10 @@ from kernelwright.envs.reference.distributions import (
     OTHERS,
     SAMPLE,
     SPECIAL,
-    drawn_states,
     is_mask,
     with_extremes_at_ends,
 )
+from kernelwright.envs.reference.drawn_states import drawn_states
 from kernelwright.envs.reference.limit_plans import Plan
 from kernelwright.envs.reference.module import forward_float64, load_reference
 from kernelwright.envs.reference.prepare import prepare

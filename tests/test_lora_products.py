@@ -60,7 +60,9 @@ def test_outputs_and_gradients_are_those_of_peft(folder: str, quantization: Any)
     torch.testing.assert_close(learned(ours), learned(theirs), rtol=1e-3, atol=1e-6)
 
 
-def test_in_bfloat16_the_gradient_is_nearly_as_near_to_the_exact_one_as_that_of_peft(folder: str) -> None:
+def test_in_bfloat16_the_gradient_is_nearly_as_near_to_the_exact_one_as_that_of_peft(
+    folder: str,
+) -> None:
     exact = learned(tuned(folder))
     theirs, ours = (tuned(folder, dtype="bfloat16") for _ in range(2))
     use_lora_products(ours)

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from kernelwright.envs.referee.tolerance import Array, Expected, Floats
 
-
 Places = NDArray[np.int64]
 
 

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kernelwright.envs.reference.decisions import RANKING
 from kernelwright.envs.reference.distributions import is_float, same_values
 from kernelwright.envs.reference.module import Drawn, copies, forward_float64
 from kernelwright.envs.reference.plain_loops import floats, storage, tensors_in, within
-from kernelwright.envs.reference.rankings import RANKING, rankings
+from kernelwright.envs.reference.rankings import rankings
 
 _STEPS = "round floor ceil trunc frac sign sgn heaviside floor_divide remainder fmod div"
 STEPS = frozenset(_STEPS.split())

@@ -16,6 +16,11 @@ from kernelwright.envs.reference.made_of_steps import MADE_OF_STEPS
 from kernelwright.envs.reference.plain_loops import storage, tensors_in, watching
 
 LARGEST = {"argmax": 1, "max": 1, "argmin": -1, "min": -1}
+OF_ONE = frozenset(("argmax", "argmin", "max", "min", "median", "nanmedian", "kthvalue", "mode"))
+"""Operators that find one value of each row."""
+LAST_BY_DEFAULT = frozenset(("sort", "topk", "kthvalue", "mode"))
+"""Operators that rank along the last dimension where they are told none."""
+RANKING = OF_ONE | LAST_BY_DEFAULT
 COMPARES = frozenset(("ge", "gt", "le", "lt"))
 REST_OF = {"frac": "trunc", "fmod": "trunc", "remainder": "floor"}
 """Operators that give what is left behind a step, by how the quotient is rounded."""
@@ -75,8 +80,14 @@ class Recorded(Deciding):
         self.decisions: list[Decision] = []
         self.met = False
         """Whether rounding may turn one. The sign of what a module is given stays as it is."""
+        self.ranks = False
+        """Whether an operator ranks values."""
         self._made = set[int]()
         """By storage: what operators have made within it."""
+
+    def __call__(self, func: Any, args: tuple[Any, ...], named: Named) -> Any:
+        self.ranks |= func.overloadpacket.__name__ in RANKING
+        return super().__call__(func, args, named)
 
     def run(self, func: Any, args: tuple[Any, ...], named: Named) -> Any:
         out = func(*args, **named)

@@ -53,7 +53,7 @@ class Distribution:
 
     `few`: only so few of them that no sample of the values shows it; `each`: all of them, and no
     rows. `states`: what a kernel could take for a constant is drawn: parameters, buffers
-    (`drawn_states`), and arguments that are one number over and over. `kind`: what is changed
+    (`drawn_states.py`), and arguments that are one number over and over. `kind`: what is changed
     instead, of `CHANGES` (envs/reference/value_kinds.py). `gentler` is what a module is asked that
     cannot bear this. Arguments of another kind are drawn by envs/reference/structure.py.
     """
@@ -352,24 +352,6 @@ def with_extremes_at_ends(value: Any, number: int) -> Any:
         found = int(extreme(flat))
         flat[[place, found]] = flat[[found, place]]
     return flat.view(value.shape)
-
-
-def drawn_states(state: dict[str, Any], parameters: Collection[str]) -> dict[str, Any]:
-    """Parameters and buffers anew: weights of ones, zero biases, identities, small gates.
-
-    What a constructor drew is moved, too. A buffer with two values is a mask, and stays. Tied
-    parameters stay equal.
-    """
-    anew: dict[tuple[int, tuple[int, ...]], Any] = {}
-    found = {}
-    for name, one in state.items():
-        if is_float(one) and (name in parameters or not is_mask(one) or is_constant(one)):
-            where = (one.data_ptr(), tuple(one.shape))
-            if where not in anew:
-                anew[where] = drawn(one)
-            one = anew[where]
-        found[name] = one
-    return found
 
 
 def drawn(tensor: Any, noise: Any = None) -> Any:

@@ -26,10 +26,10 @@ from kernelwright.envs.reference.distributions import (
     DISTRIBUTIONS,
     Distribution,
     all_changed,
-    drawn_states,
     is_constant,
     is_float,
 )
+from kernelwright.envs.reference.drawn_states import drawn_states
 from kernelwright.envs.reference.executed import CODE, executed, without_graph
 from kernelwright.envs.reference.settings import replaced, settings
 from kernelwright.envs.reference.strides import copied, is_view, laid_out, values_of, without_cuda

@@ -39,12 +39,14 @@ from kernelwright.envs.reference.divided_integers import divided
 from kernelwright.envs.reference.hidden_state import refuse_hidden_state
 from kernelwright.envs.reference.large_integers import large_bits
 from kernelwright.envs.reference.module import (
+    Drawn,
     ProblemError,
     Reference,
     array_of,
     load_reference,
 )
 from kernelwright.envs.reference.plain_levels import plain_levels
+from kernelwright.envs.reference.rankings import ranks_equal_values
 from kernelwright.envs.reference.refuse_random import refuse_random
 from kernelwright.envs.reference.regions import is_calm, strengthenings
 from kernelwright.envs.reference.runs import FIRST_SEED, Runs
@@ -103,8 +105,7 @@ def prepare(
     strong, steps = ((), 0) if _has_own_states(case) else strengthenings(problem)
     for changed in _changed(reference, strong, steps):
         calm = not changed.strong or is_calm(changed)
-        bearable = calm and not _leaves_ties(changed, spec)
-        if bearable and (ready := _if_bearable(problem, changed, spec)):
+        if calm and (ready := _if_bearable(problem, changed, spec)):
             return ready
     if reference.redrawn:
         try:
@@ -135,7 +136,8 @@ def _if_bearable(problem: Problem, changed: Reference, spec: CaseSpec) -> Ready 
     """The case on changed values; None where its module cannot bear them, or gives only noise."""
     runs = Runs(changed)
     try:
-        return _ready(problem, runs, spec) if _is_bearable(runs) else None
+        bearable = _is_bearable(runs) and not _leaves_ties(runs, spec)
+        return _ready(problem, runs, spec) if bearable else None
     except NoiseError:
         return None
 
@@ -210,22 +212,29 @@ def _ready(problem: Problem, runs: Runs, spec: CaseSpec) -> Ready:
     return Ready(reference, spec, tolerances, spreads, levels)
 
 
-def _leaves_ties(changed: Reference, spec: CaseSpec) -> bool:
-    """Whether equal or rounded values may decide an integer of the outputs.
+def _leaves_ties(runs: Runs, spec: CaseSpec) -> bool:
+    """Whether equal or rounded values may decide an integer of the outputs, or equal ones which of
+    them a float is of: to which of its experts a row goes.
 
     Special values are equal, and large ones become so (a sigmoid of 20 is 1). Integers that are
     given do not change so, but for their size.
     """
     given = any(one.dtype in BASE for one in spec.inputs)
-    integers = given and any(one.dtype.startswith(("int", "uint")) for one in spec.outputs)
-    distribution = DISTRIBUTIONS[changed.case.distribution]
+    integers = any(one.dtype.startswith(("int", "uint")) for one in spec.outputs)
+    distribution = DISTRIBUTIONS[runs.reference.case.distribution]
     larger = distribution.factor > TWICE or distribution.kind in LIMIT_KINDS
-    if not integers or not (distribution.special or larger):
+    if not given or not (distribution.special or larger):
         return False
     try:
-        return are_decided(changed.draw(1))
+        if not integers and not (runs.of(FIRST_SEED).ranks and ranks_equal_values(_first(runs))):
+            return False
+        return are_decided(_first(runs))
     except Exception:  # noqa: BLE001  anything: the problem's own code ran, on values it may not bear
         return True
+
+
+def _first(runs: Runs) -> Drawn:
+    return runs.reference.draw(FIRST_SEED)
 
 
 def _is_bearable(runs: Runs) -> bool:

@@ -7,6 +7,7 @@ one order only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,19 +16,11 @@ import numpy as np
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.referee.ties import Ranking, Ranks
-from kernelwright.envs.referee.tolerance import Floats
-from kernelwright.envs.reference.decisions import Run
+from kernelwright.envs.referee.tolerance import SMALLEST, Floats
+from kernelwright.envs.reference.decisions import LAST_BY_DEFAULT, OF_ONE, RANKING, Run
 from kernelwright.envs.reference.module import Drawn, array_of, copies, forward_float64
 from kernelwright.envs.reference.near_ties import TIMES
 from kernelwright.envs.reference.plain_loops import storage, tensors_in, watching, within
-
-OF_ONE = frozenset(("argmax", "argmin", "max", "min", "median", "nanmedian", "kthvalue", "mode"))
-"""Operators that find one value of each row."""
-
-LAST_BY_DEFAULT = frozenset(("sort", "topk", "kthvalue", "mode"))
-"""Operators that rank along the last dimension where they are told none."""
-
-RANKING = OF_ONE | LAST_BY_DEFAULT
 
 DIM_AT = {"kthvalue": 2, "topk": 2}
 """Which argument is the dimension, where it is not the second."""
@@ -128,6 +121,16 @@ def ranks(spec: CaseSpec) -> bool:
     return any(one.dtype.startswith(("int", "uint")) for one in spec.outputs)
 
 
+def ranks_equal_values(drawn: Drawn) -> bool:
+    """Whether a module ranks values of which two in a row are equal."""
+    model, state, arguments = drawn
+    watch = Watch()
+    within(watch, model, *copies(state, arguments))
+    in_order = (one.values.sort(one.dim).values for one in watch.found)
+    pairs = zip(in_order, watch.found, strict=True)
+    return any(bool((one.diff(dim=of.dim) == 0).any()) for one, of in pairs)
+
+
 def rankings(drawn: Drawn, near: float = 0.0, lossy: Sequence[Run] = ()) -> list[Ranking]:
     """The outputs that can be judged by what they point at.
 
@@ -164,7 +167,7 @@ def rankings(drawn: Drawn, near: float = 0.0, lossy: Sequence[Run] = ()) -> list
                 values=_doubles(exact.found[its[0]]),
                 places=array_of(one.places),
                 relative=near if off.any() else 0.0,
-                lost=TIMES * off,
+                lost=TIMES * off + (_smallest(one) if off.any() else 0.0),
             )
         )
     return found
@@ -180,16 +183,17 @@ def _lost(
     """
     numbers = [n for n in numbers if own[n].values.shape == exact[n].values.shape]
     off = {n: _off(own[n], exact[n]) for n in numbers}
-    squares = {n: [one * one] for n, one in off.items() if one.any()}
-    for run in lossy if squares else ():
+    total = {n: one for n, one in off.items() if one.any()}
+    for run in lossy if total else ():
         watch = Watch()
         with watching(watch):
             run()
         again = watch.found[-len(exact) :]  # it may run twice, as float64 does
-        for n, some in squares.items():
+        for n in total:
             if len(again) == len(exact) and again[n].values.shape == exact[n].values.shape:
-                some.append(np.square(_off(again[n], exact[n])))
-    return off | {n: np.sqrt(np.mean(some, axis=0)) for n, some in squares.items()}
+                # A square of what is off by 1e-170 would be 0.
+                total[n] = np.hypot(total[n], _off(again[n], exact[n]))
+    return off | {n: one / math.sqrt(1 + len(lossy)) for n, one in total.items()}
 
 
 def _off(one: Ranked, exact: Ranked) -> Floats:
@@ -197,6 +201,11 @@ def _off(one: Ranked, exact: Ranked) -> Floats:
     with np.errstate(invalid="ignore"):
         off = np.abs(_doubles(one) - _doubles(exact))
     return np.where(np.isfinite(off), off, 0.0)
+
+
+def _smallest(one: Ranked) -> float:
+    """What may be flushed to zero in its type."""
+    return SMALLEST.get(str(one.values.dtype).removeprefix("torch."), 0.0)
 
 
 def _doubles(one: Ranked) -> Floats:

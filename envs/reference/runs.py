@@ -33,7 +33,7 @@ class Run:
         self.drawn = drawn
         self.random_state = torch.get_rng_state()
         """Of PyTorch's generator, right after the draw."""
-        self._decides = False
+        self._decides = self._ranks = False
 
     @cached_property
     def own(self) -> list[Any]:
@@ -46,7 +46,7 @@ class Run:
         recorded = Recorded(keep=False)
         with watching(recorded):
             found = [array_of(one) for one in flatten(forward_float64(*self.drawn))]
-        self._decides = recorded.met
+        self._decides, self._ranks = recorded.met, recorded.ranks
         return found
 
     @property
@@ -54,6 +54,12 @@ class Run:
         """Whether rounding may turn a decision of the module."""
         _ = self.exact
         return self._decides
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the module ranks values."""
+        _ = self.exact
+        return self._ranks
 
     def restore_generator(self) -> None:
         """PyTorch's generator is where it was right after the draw."""
