@@ -57,7 +57,7 @@ class LoraSection(Section):
     alpha: int = Field(default=32, ge=1)
     """The adapter's output is scaled by alpha / rank."""
     dropout: float = Field(default=0.0, ge=0, lt=1)
-    """Share of the adapter's inputs that is dropped while training."""
+    """Share of the adapter's inputs that SFT drops; `dpo` and `grpo` drop none."""
     targets: Literal["all-linear"] | tuple[str, ...] = "all-linear"
     """Names of the layers that get an adapter, or `all-linear`."""
 
