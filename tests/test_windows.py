@@ -12,6 +12,7 @@ from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies.attention import not_decoded, window_of
 from kernelwright.rl.train.lm_head import not_plain
 from tests.test_decode import generated, logprobs, prompts, sampled
+from tests.test_decode_step import on_fixed_tensors, with_graphs
 from tests.tiny_model import tiny_model
 
 pytestmark = pytest.mark.model
@@ -43,6 +44,15 @@ def test_an_answer_is_of_the_model_that_sees_a_window(model: Any) -> None:
     for prompt, one in zip(prompts(), sampled(model, 1.0), strict=True):
         true = logprobs(model, prompt, one.token_ids, 1.0)
         assert torch.allclose(torch.tensor(one.logprobs), true, atol=1e-4)
+
+
+def test_a_recorded_step_sees_the_window_of_an_eager_one(
+    model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernelwright.rl.policies.kv_slots.ROOM", 16)
+    eager = sampled(model)
+    with_graphs(monkeypatch, on_fixed_tensors)
+    assert [one.token_ids for one in sampled(model)] == [one.token_ids for one in eager]
 
 
 def test_a_window_is_trained_by_trls_own_pass(model: Any) -> None:
