@@ -44,6 +44,8 @@ from kernelwright.rl.train.validation import Validation, best_step, reserve
 T = TypeVar("T")
 WARM_UP_STEPS = 4
 """At most, and at most a third of the stage."""
+UPPER_CLIPS = {"cispo": 5.0}
+"""Of losses that clip the ratio itself, not what it is above 1, as TRL advises."""
 TRAINED_BY_TRL = {
     "beta",
     "delta",
@@ -186,7 +188,7 @@ def grpo_options(recipe: Recipe, *, ours: bool = True) -> dict[str, Any]:
     chosen = {
         "loss_type": "dr_grpo",
         "beta": 0.0,
-        "epsilon_high": 0.28,
+        "epsilon_high": UPPER_CLIPS.get(section.trainer_options.get("loss_type", ""), 0.28),
         "disable_dropout": True,
         "scale_rewards": "none",
         "mask_truncated_completions": False,
