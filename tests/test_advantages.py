@@ -74,6 +74,17 @@ def test_a_method_brings_trainer_options_below_those_of_the_recipe(tmp_path: Pat
     assert (found["max_grad_norm"], found["epsilon"], found["epsilon_high"]) == (0.05, 0.3, 0.28)
 
 
+def test_a_loss_that_clips_the_ratio_itself_leaves_a_ratio_of_1_as_it_is(
+    model: Path, tmp_path: Path
+) -> None:
+    found = four(model, tmp_path, trainer={"loss_type": "cispo"}).trainer
+    assert found.epsilon_high == 5.0
+    assert [one["cispo_clip_ratio"] for one in found.state.log_history[:-1]] == [0.0]
+    asked = {"loss_type": "cispo", "epsilon_high": 3.0}
+    recipe = Recipe.model_validate({"name": "a", "run_dir": tmp_path, "grpo": {"trainer": asked}})
+    assert grpo_options(recipe)["epsilon_high"] == 3.0
+
+
 def test_what_trl_would_scale_by_is_refused_where_the_method_says_it_all() -> None:
     words = ["grpo.method={name: tests.own_advantages}", "grpo.trainer={scale_rewards: group}"]
     with pytest.raises(RecipeError) as caught:

@@ -148,6 +148,31 @@ def test_more_steps_take_longer() -> None:
     assert run_seconds(few, PROBE) < run_seconds(many, PROBE)
 
 
+def test_rejection_sampling_is_among_the_minutes_and_sft_only_where_it_is_a_stage() -> None:
+    def took(stages: str, **changed: Any) -> float:
+        asked = recipe(stages=stages.split(), **changed)
+        return run_seconds(asked, replace(PROBE, trained_token_s=None))
+
+    problems = {"problems": 10, "samples": 4, "max_new_tokens": 100, "replay": 0.5}
+    rounds = {**problems, "rounds": 2, "kept_per_problem": 2}
+    sampled_s = 2 * 10 * 4 * 0.6 * 100 / PROBE.rows * PROBE.decoding_step_s
+    learned_s = 0.75 * (20 + 40) * 1.5 / 4 * 2.0
+    alone = took("rft", rft=rounds)
+    assert alone == pytest.approx(sampled_s + learned_s, rel=0.01)
+    sft = {"epochs": 9, "batch_size": 4, "micro_batch_size": 4}
+    assert took("rft", rft=rounds, sft=sft) == alone
+    assert took("sft rft", rft=rounds) == pytest.approx(took("sft") + alone)
+    assert took("rft", rft={**rounds, "retries": 4}) > alone
+
+
+def test_a_stage_whose_minutes_are_not_known_is_named_beside_them() -> None:
+    asked = recipe(stages=["sft", "rft", "dpo", "eval"])
+    known, unknown = (budget(asked, lambda _: PROBE, pace).line() or "" for pace in (0.5, None))
+    assert " min without dpo and " in known
+    assert " min without judging and dpo and " in unknown
+    assert "without" not in (budget(recipe(), lambda _: PROBE).line() or "")
+
+
 @pytest.mark.parametrize("output", ["plain", "scaled"])
 @pytest.mark.slow
 def test_a_probe_runs_the_recipes_own_steps_and_is_kept(

@@ -47,6 +47,13 @@ def test_the_quickstart_contradicts_nothing() -> None:
     assert found(processes=4) == ""
 
 
+def test_answers_are_not_to_be_dropped_by_what_nobody_measures() -> None:
+    drop, blind = "grpo.drop_mismatched=0.001", "grpo.trainer.vllm_importance_sampling_correction"
+    assert found(drop) == found(f"{blind}=false") == found(drop, f"{blind}=true") == ""
+    assert found(drop, f"{blind}=false").startswith("grpo.drop_mismatched: with grpo.trainer.vllm")
+    assert found(drop, f"{blind}=false", "stages=[sft, eval]") == ""
+
+
 def test_pairs_of_problems_that_are_held_out_are_refused(tmp_path: Path) -> None:
     row = Row(
         name="mine",

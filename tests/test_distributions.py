@@ -63,6 +63,14 @@ def test_an_identity_and_a_small_gate_are_moved_and_a_mask_is_not() -> None:
     assert torch.equal(drawn["mask"], mask)
 
 
+def test_buffers_of_whole_numbers_stay_whole_and_parameters_do_not() -> None:
+    limits = torch.tensor([50.0, 65.0, 80.0, 90.0])
+    drawn = drawn_states({"limits": limits, "weight": limits.clone()}, ["weight"])
+    assert torch.equal(drawn["limits"], drawn["limits"].round())
+    assert not torch.equal(drawn["limits"], limits)
+    assert not torch.equal(drawn["weight"], drawn["weight"].round())
+
+
 def test_masks_and_infinities_are_not_scaled() -> None:
     mask = torch.tensor([0.0, 1.0, 1.0])
     hidden = torch.tensor([0.0, -math.inf])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +299,22 @@ def test_the_judge_is_called_for_every_rollout_and_every_held_out_answer() -> No
     assert lines["judge"] == f"at most {known} answers judged"
     assert lines["memory"].startswith("at least 0.3 GB")
     assert "baselines" not in lines
+
+
+def test_sft_has_no_more_steps_than_its_estimate_says() -> None:
+    """Some methods make several examples of a triple, and examples of mending come on top."""
+    size = ["sft.epochs=1", "sft.batch_size=1", "sft.micro_batch_size=1"]
+    triples = len(template_triples("train"))
+    for words, each in (
+        ([], 1.0),
+        (["sft.mending=0.5"], 1.5),
+        (["grpo.method=contrastive"], 1.5),
+        (["grpo.method=cuda_l1", "sft.mending=1"], 3.0),
+        (["grpo.method=kernel_smith"], 2.0),
+    ):
+        recipe = resolve(FIXTURES / "base.yaml", [*size, *words]).recipe
+        steps = math.ceil(triples * each)
+        assert estimates(recipe, on_gpu=False)["sft"] == f"at most {steps} optimiser steps"
 
 
 def test_the_estimate_tells_how_many_problems_are_compiled() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 from hypothesis import given
@@ -100,6 +102,16 @@ def test_a_round_learns_from_all_rounds_so_far_and_replays_a_share_of_sft() -> N
     assert (len(first), len(second)) == (4 + 2, 8 + 4)
     assert first[4:] != second[8:10]
     assert len(examples_of(records, taught, RftSection(replay=0), 1)) == 4
+
+
+def test_a_round_replays_many_examples_where_sft_shows_each_several_times() -> None:
+    """`data.balance` repeats rare loops: chosen by its text, one came as often as it is shown."""
+    taught = [Example(prompt="q", completion=f"t{k}") for k in range(10) for _ in range(8)]
+    records = [answer(f"k{k}", step=1) for k in range(40)]
+    for number in range(1, 5):
+        found = examples_of(records, taught, RftSection(replay=1), number)[40:]
+        assert len(found) == 40
+        assert len({one.completion for one in found}) > 7
 
 
 def test_without_a_correct_answer_a_round_says_that_there_is_nothing_to_learn() -> None:
@@ -200,9 +212,7 @@ def test_a_round_asks_what_it_did_not_solve_again_and_learns_from_that(tmp_path:
     assert trained.read_bytes() == weights
 
 
-def rounds(
-    folder: Path, kind: type[Rounds] = Rounds, changed: dict[str, Any] | None = None
-) -> Rounds:
+def rounds(folder: Path, kind: type[Run] = Rounds, changed: dict[str, Any] | None = None) -> Any:
     section = {"rounds": 2, "problems": 3, "replay": 0, **(changed or {})}
     sizes = {"batch_size": 2, "micro_batch_size": 2, "max_length": 256}
     recipe = Recipe.model_validate(
@@ -235,6 +245,47 @@ def test_each_round_begins_with_the_adapter_of_the_last_and_a_done_one_is_not_do
     again.rft()
     assert again.asked == [("rft-1-final", 2)]
     assert last.read_bytes() == weights
+
+
+class Circle:
+    """As a model is: it refers to itself."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+def test_no_model_of_a_round_is_kept_while_another_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing but a collection frees it, and Python begins one by counts of objects."""
+    living, beside = WeakSet[Circle](), list[int]()
+
+    def loaded(*_: Any, **__: Any) -> Any:
+        beside.append(len(living))
+        living.add(one := Circle())
+        return one
+
+    def trained(*given: Any, **named: Any) -> None:
+        loaded()
+        given[2].mkdir(parents=True)
+        (given[2] / "kernelwright.json").write_text("{}")
+
+    def evaluated(
+        policy: Any, problems: Any, judge: Any, settings: Any, keep: Any, *_: Any
+    ) -> None:
+        found = [answer(one.key, step=settings.step) for one in problems]
+        keep([replace(one, row=settings.first_row + row) for row, one in enumerate(found)])
+
+    monkeypatch.setattr(Run, "policy", loaded)
+    monkeypatch.setattr("kernelwright.run.train.evaluate", evaluated)
+    monkeypatch.setattr("kernelwright.rl.train.sft.run_sft", trained)
+    gc.collect()
+    gc.disable()
+    try:
+        rounds(tmp_path, Run).rft()
+    finally:
+        gc.enable()
+    assert beside == [0, 0, 0, 0]
 
 
 def test_a_report_draws_the_loss_of_each_round() -> None:

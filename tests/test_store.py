@@ -199,6 +199,19 @@ def test_a_cursor_begins_anew_where_what_it_read_is_taken_back(store: RecordStor
     assert (cursor.read(), cursor.restarted) == (records[3:], False)
 
 
+def test_a_cursor_has_an_answer_once_that_was_taken_back_and_judged_again_meanwhile(
+    store: RecordStore,
+) -> None:
+    first, other = (nouns.record("eval", row=row) for row in range(2))
+    store.append([first, other])
+    cursor = Cursor(store)
+    assert cursor.read() == [first, other]
+    again = replace(first, completion="again")
+    store.void([first])
+    store.append([again])
+    assert (cursor.read(), cursor.restarted) == ([other, again], True)
+
+
 def test_a_rewind_keeps_what_was_taken_back_of_earlier_steps(store: RecordStore) -> None:
     records = [nouns.record("grpo", step) for step in range(3)]
     store.append(records)

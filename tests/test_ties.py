@@ -16,7 +16,7 @@ from kernelwright.envs.referee.ties import Ranking, Ranks, ranking_to_plain, ran
 from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS
 from kernelwright.envs.reference.module import Drawn
 from kernelwright.envs.reference.plain_loops import lossy_runs
-from kernelwright.envs.reference.rankings import rankings
+from kernelwright.envs.reference.rankings import rankings, ranks_equal_values
 
 VALUES = st.lists(st.integers(0, 4), min_size=2, max_size=12)
 NEAR = 4 * 2.0**-23
@@ -134,6 +134,28 @@ def test_what_is_ranked_as_it_was_given_has_no_near_ties_and_what_is_computed_ha
     (computed,) = ranked(lambda x: torch.sin(x * 3).argmin(1), x)
     assert computed.accepts(np.array([0]))
     assert not computed.accepts(np.array([2]))
+
+
+def test_scores_that_float32_takes_for_zero_have_any_order() -> None:
+    x = torch.tensor([[-0.0, -370.0, -380.0]])
+    (order,) = ranked(lambda x: x.exp().argsort(1), x)
+    assert order.accepts(np.array([[1, 2, 0]]))
+    assert order.accepts(np.array([[2, 1, 0]]))
+    assert not order.accepts(np.array([[0, 1, 2]]))
+
+
+@pytest.mark.parametrize(
+    ("ask", "found"),
+    [
+        (lambda x: x.topk(2, dim=1).values, True),
+        (lambda x: (x * torch.arange(1.0, 5.0)).sort(dim=1).values, True),
+        (lambda x: x[1:].sort(dim=0).values, False),
+        (lambda x: x[1:].argsort(dim=1, stable=True), False),
+        (lambda x: x.relu(), False),
+    ],
+)
+def test_equal_values_in_a_row_that_is_ranked_are_found(ask: Any, found: bool) -> None:
+    assert ranks_equal_values((Asks(ask), {}, [TIED])) == found
 
 
 def test_a_mask_of_the_scores_says_nothing_of_those_beside_it() -> None:

@@ -45,6 +45,14 @@ def test_an_option_that_would_change_nothing_is_refused(word: str, said: str) ->
     assert said in line
 
 
+def test_an_adapter_of_the_output_layer_is_refused_before_anything_is_judged() -> None:
+    """TRL refuses it too: when it trains, after the examples and the first measurement."""
+    (line,) = mistakes(FIXTURES / "base.yaml", "model.lora.targets=[q_proj, lm_head]")
+    assert "model.lora.targets: no stage trains an adapter of lm_head: leave it out" in line
+    recipe = resolve(FIXTURES / "base.yaml", ["model.lora.targets=[q_proj, v_proj]"]).recipe
+    assert recipe.model.lora.targets == ("q_proj", "v_proj")
+
+
 def test_options_that_are_refused_are_trls() -> None:
     known = [*trl_fields("GRPOConfig"), *trl_fields("SFTConfig")]
     for pattern in UNREAD:

@@ -12,33 +12,34 @@ CHAT_TEMPLATE = (
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 
 
-def tiny_config(kind: str = "llama") -> Any:
+def tiny_config(kind: str = "llama", **changed: Any) -> Any:
     from transformers import AutoConfig
 
-    return AutoConfig.for_model(
-        kind,
-        vocab_size=256 + len(SPECIAL),
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        initializer_range=0.2,
-        max_position_embeddings=512,
-        bos_token_id=1,
-        eos_token_id=2,
-        pad_token_id=0,
-        tie_word_embeddings=True,
-    )
+    sizes = {
+        "vocab_size": 256 + len(SPECIAL),
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "initializer_range": 0.2,
+        "max_position_embeddings": 512,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "pad_token_id": 0,
+        "tie_word_embeddings": True,
+    }
+    return AutoConfig.for_model(kind, **sizes | changed)
 
 
-def tiny_model(kind: str = "llama", seed: int = 0) -> Any:
+def tiny_model(kind: str = "llama", seed: int = 0, **changed: Any) -> Any:
     """A model whose greedy text wanders: its weights are large, its biases are not zero."""
     import torch
     from transformers import AutoModelForCausalLM
 
     torch.manual_seed(seed)
-    model = AutoModelForCausalLM.from_config(tiny_config(kind), dtype=torch.float32).eval()
+    config = tiny_config(kind, **changed)
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name.endswith("bias"):

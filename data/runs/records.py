@@ -126,8 +126,12 @@ def standing(records: Sequence[Record]) -> list[Record]:
 
 def _takes_back_earlier(records: Sequence[Record]) -> bool:
     """Whether one of them takes back what is not among them."""
-    known = {one.id for one in records if not one.void}
-    return any(one.void and one.id not in known for one in records)
+    known = set[tuple[str, int, int]]()
+    for one in records:
+        if one.void and one.id not in known:
+            return True
+        known.add(one.id)
+    return False
 
 
 def read_records(run_dir: Path) -> list[Record]:

@@ -16,6 +16,8 @@ from kernelwright.preflight.estimate import (
     evaluated_answers,
     judge_device_bytes,
     judged_answers,
+    rft_answers,
+    rft_steps,
     sampled_answers,
     sft_steps,
     validated_answers,
@@ -35,6 +37,8 @@ ADVICE = {
     "sft": "lower sft.max_length",
 }
 """Part of a probe → what lets it fit on a GPU."""
+UNTIMED = ("dpo",)
+"""Stages whose minutes are not known before there are answers."""
 TYPICAL, TYPICAL_EXAMPLE = 0.6, 0.75
 """Shares of their token limits that answers and SFT's examples use, as in the quickstart."""
 
@@ -57,7 +61,11 @@ class Budget:
         """The figures in a sentence; None where nothing was measured."""
         if self.bytes is None or self.seconds is None:
             return None
-        without = "" if self.judged else " without judging"
+        left_out = [
+            *(["judging"] if not self.judged else []),
+            *(stage for stage in UNTIMED if stage in self.recipe.stages),
+        ]
+        without = f" without {' and '.join(left_out)}" if left_out else ""
         line = (
             f"about {self.seconds / 60:.0f} min{without} and {self.bytes / 1e9:.1f} GB at the "
             f"peak, by a probe of its steps here; {available_bytes() / 1e9:.1f} GB are free"
@@ -180,10 +188,16 @@ def _judging_seconds(recipe: Recipe, pace: Callable[[Recipe], float | None]) -> 
 
 
 def run_seconds(recipe: Recipe, found: Probe) -> float:
-    """Seconds of training and evaluating, for answers of typical length, without judging."""
+    """Seconds of training and evaluating, for answers of typical length, without judging; of
+    rejection sampling as if each problem were solved."""
     grpo, trained = recipe.grpo, 0.0
     if found.sft_step_s is not None:
-        trained += TYPICAL_EXAMPLE * (sft_steps(recipe) or 0) * found.sft_step_s
+        steps = (sft_steps(recipe) or 0) if "sft" in recipe.stages else 0
+        steps += rft_steps(recipe) if "rft" in recipe.stages else 0
+        trained += TYPICAL_EXAMPLE * steps * found.sft_step_s
+    if "rft" in recipe.stages:
+        tokens = TYPICAL * recipe.rft.max_new_tokens
+        trained += (rft_answers(recipe) or 0) * tokens / found.rows * found.decoding_step_s
     if found.trained_token_s is not None:
         sampled = sampled_answers(recipe) + validated_answers(recipe)
         tokens = TYPICAL * grpo.max_completion_length

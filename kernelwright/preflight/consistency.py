@@ -35,7 +35,7 @@ def contradictions(recipe: Recipe, processes: int) -> list[str]:
         reasons += [*_trained_on_held_out(recipe, found), *_too_few(recipe, found)]
     if not reasons:
         reasons += [*_untaught(recipe), *_unmended(recipe), *_broken(recipe, found)]
-    reasons += _unpaired(recipe)
+    reasons += [*_unpaired(recipe), *_undropped(recipe)]
     return [*reasons, *_unsplittable(recipe, processes)]
 
 
@@ -150,6 +150,16 @@ def _unpaired(recipe: Recipe) -> Iterator[str]:
         pair_folder(recipe.dpo.pairs)
     except ModelError as error:
         yield str(error)
+
+
+def _undropped(recipe: Recipe) -> Iterator[str]:
+    """Without its correction TRL does not ask how far training is from sampling."""
+    grpo, name = recipe.grpo, "vllm_importance_sampling_correction"
+    if "grpo" in recipe.stages and grpo.drop_mismatched and grpo.trainer_options.get(name) is False:
+        yield (
+            f"grpo.drop_mismatched: with grpo.trainer.{name} false nobody knows which answers "
+            "those are: leave one of the two out"
+        )
 
 
 def _too_few(recipe: Recipe, found: Mapping[str, Problems]) -> Iterator[str]:

@@ -110,6 +110,17 @@ def rft_answers(recipe: Recipe) -> int | None:
     return section.rounds * asked * (section.samples + section.retries)
 
 
+def rft_steps(recipe: Recipe) -> int:
+    """Optimiser steps of all rounds at most: each goes through the kernels kept so far, and through
+    examples beside them."""
+    section = recipe.rft
+    answers = (rft_answers(recipe) or 0) / section.rounds
+    each = section.samples + section.retries
+    kept = answers / each * min(section.kept_per_problem, each)
+    rounds = sum(range(1, section.rounds + 1))
+    return math.ceil(rounds * kept * (1 + section.replay) * section.epochs / recipe.sft.batch_size)
+
+
 def grpo_estimate(recipe: Recipe) -> str:
     rollouts = sampled_answers(recipe)
     tokens = rollouts * recipe.grpo.max_completion_length
@@ -139,7 +150,7 @@ def sft_steps(recipe: Recipe) -> int | None:
     used, section = taught_triples(recipe), recipe.sft
     if not used:
         return None
-    examples = used * section.epochs
+    examples = used * recipe.grpo.method.most_examples * (1 + section.mending) * section.epochs
     if section.tokens is not None:
         examples = section.tokens / (section.max_length / 2)
     return math.ceil(examples / section.batch_size)

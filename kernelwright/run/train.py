@@ -209,13 +209,13 @@ class Run:
         suite = load_suite(recipe.data.train_suite).problems
         taught = self.taught() if recipe.judges_triples else []
         for number in range(1, section.rounds + 1):
-            last = number == section.rounds
-            name = f"rft-{number}"
+            name, last = f"rft-{number}", number == section.rounds
             out = self.adapters["rft"] if last else self.adapters["rft"].with_name(f"{name}-final")
             if not (out / SIDECAR).exists():
                 self.sample_round(adapter, suite, number)
                 rows = examples_of(self.store.read(), taught, section, number)
                 run_sft(as_sft(recipe), rows, out, resume=self.resume, start=adapter, stage=name)
+                gc.collect()
                 self.wait()
             adapter = out
 
@@ -304,14 +304,13 @@ class Run:
         self.ask(adapter, problems, settings)
 
     def settings(self, stage: str, temperature: float, samples: int, timed: bool) -> EvalSettings:
-        share = (self.process.rank, self.process.world)
         return replace(
             settings_of(self.recipe, self.versions),
             stage=stage,
             samples=samples,
             temperature=temperature,
             timed=timed,
-            share=share,
+            share=(self.process.rank, self.process.world),
         )
 
     def ask(
@@ -319,11 +318,12 @@ class Run:
     ) -> None:
         """Samples and judges this process's answers that are not on disk yet; the first one shows
         how its own go on."""
-        policy = self.policy(adapter)
-        done = {one.id for one in self.store.read()}
+        policy, done = self.policy(adapter), {one.id for one in self.store.read()}
         shown = Answered(settings.stage, count_left(problems, settings, done))
         with shown if self.process.leads else nullcontext() as watcher:
             evaluate(policy, problems, self.judge, settings, self.store.append, done, watcher)
+        del policy
+        gc.collect()  # a model refers to itself, and the next one needs the memory
 
     def policy(self, adapter: Path | None) -> Policy:
         """The base model or an adapter: on the server that samples for GRPO, where there is one."""

@@ -39,6 +39,11 @@ class MethodOptions(Section):
         return 1
 
     @property
+    def most_examples(self) -> float:
+        """Examples that SFT learns from a judged triple, at most."""
+        return 1.0
+
+    @property
     def trainer(self) -> Mapping[str, Any]:
         """Options of TRL's GRPOConfig that belong to the method; `grpo.trainer` overrules them."""
         return {}

@@ -57,6 +57,10 @@ class Options(MethodOptions):
     def needs_triples(self) -> bool:
         return True
 
+    @property
+    def most_examples(self) -> float:
+        return 1.5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exemplar:

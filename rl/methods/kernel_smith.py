@@ -57,6 +57,10 @@ class Options(MethodOptions):
     def needs_triples(self) -> bool:
         return True
 
+    @property
+    def most_examples(self) -> float:
+        return 2.0
+
 
 class Steps:
     """The correct, timed kernels of each task, with the parents that they were made from."""

@@ -13,6 +13,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from kernelwright.rl.models.weights import ModelError
+from kernelwright.rl.policies.attention import not_decoded
 from kernelwright.rl.policies.decode_step import step_of
 from kernelwright.rl.policies.folded_adapters import copies_fit, folded_adapters
 from kernelwright.rl.policies.kv_slots import Slots, attending_in_slots, rows_at_once
@@ -76,7 +78,7 @@ def sample(
     No top-k, no top-p; temperature 0 is greedy. The same arguments give the same tokens, and a
     row's depend on the seed, its number and its prompt only, up to rounding: not on which others
     share its batch. `model` is one of transformers, or PEFT's around one, not wrapped for
-    distributed training.
+    distributed training. Raises ModelError for one with other layers than of attention.
     """
     on_finished = options.get("on_finished")
     if max_new_tokens < 1 or not all(map(len, prompts)):
@@ -84,8 +86,8 @@ def sample(
     if not prompts:
         return []
     finished: dict[int, Sampled] = {}
-    with _ready(model) as inner:
-        longest = max(map(len, prompts)) + max_new_tokens
+    longest = max(map(len, prompts)) + max_new_tokens
+    with _ready(model, longest) as inner:
         rows = min(options.get("rows") or rows_at_once(inner, longest), len(prompts))
         batch = _Batch(inner, prompts, rows, longest)
         batch.numbers = options.get("numbers") or batch.numbers
@@ -112,11 +114,13 @@ def _sampled(row: _Row, ended: bool) -> Sampled:
 
 
 @contextmanager
-def _ready(model: Any) -> Iterator[Any]:
+def _ready(model: Any, longest: int) -> Iterator[Any]:
     """The model of transformers inside, evaluating, without gradients; afterwards as it was."""
     import torch
 
     inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+    if why := not_decoded(inner, longest):
+        raise ModelError(why)
     training = [module for module in inner.modules() if module.training]
     with ExitStack() as stack:
         stack.enter_context(torch.no_grad())

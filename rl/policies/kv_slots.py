@@ -183,7 +183,8 @@ def attend(
     """Attention of one new token per row, H/K query heads to each key head in one product.
 
     On a CPU torch's own takes three times as long for it in bfloat16; on a GPU, with a mask, it is
-    given a copy of the keys for each query head. More than one new token goes there.
+    given a copy of the keys for each query head. More than one new token goes there, with the mask
+    that transformers makes of a layer's window; here that is ours to make.
     """
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
@@ -197,6 +198,19 @@ def attend(
     query = query_BHQD.reshape(B, K, H // K, D) * (options.get("scaling") or D**-0.5)
     scores = query @ key_BKTD.transpose(2, 3)
     if attention_mask is not None:
-        scores = scores + attention_mask
+        window = options.get("sliding_window")
+        scores = scores + (narrowed(attention_mask, window) if window else attention_mask)
     weights = scores.float().softmax(dim=-1).to(query.dtype)
     return (weights @ value_BKTD).view(B, 1, H, D), None
+
+
+def narrowed(mask_B11T: torch.Tensor, window: int) -> torch.Tensor:
+    """The mask of a step that sees every token up to each row's own, of which `window` are seen."""
+    import torch
+
+    T = mask_B11T.shape[-1]
+    if window >= T:
+        return mask_B11T
+    own_B111 = (mask_B11T == 0).sum(dim=-1, keepdim=True) - 1
+    early = torch.arange(T, device=mask_B11T.device) <= own_B111 - window
+    return mask_B11T.masked_fill(early, -torch.inf)

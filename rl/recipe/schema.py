@@ -32,7 +32,7 @@ from kernelwright.rl.methods.find import gives_advantages, method_options
 from kernelwright.rl.methods.grpo import Options as GrpoOptions
 from kernelwright.rl.policies.providers.find import known_provider
 from kernelwright.rl.recipe.supervised import DpoSection, RftSection, SftSection
-from kernelwright.rl.recipe.trl_options import did_you_mean, grpo_option, typed
+from kernelwright.rl.recipe.trl_options import Targets, did_you_mean, grpo_option, typed
 from kernelwright.rl.section import Section
 
 METHOD_NEEDS_SPEEDS = (
@@ -57,8 +57,8 @@ class LoraSection(Section):
     alpha: int = Field(default=32, ge=1)
     """The adapter's output is scaled by alpha / rank."""
     dropout: float = Field(default=0.0, ge=0, lt=1)
-    """Share of the adapter's inputs that is dropped while training."""
-    targets: Literal["all-linear"] | tuple[str, ...] = "all-linear"
+    """Share of the adapter's inputs that SFT drops; `dpo` and `grpo` drop none."""
+    targets: Targets = "all-linear"
     """Names of the layers that get an adapter, or `all-linear`."""
 
 

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator
 
 SHARED_WITH_TRL = {
     "learning_rate": "learning_rate",
@@ -73,6 +75,20 @@ RENAMED = {
     "gradient_checkpointing_kwargs": "activation_checkpointing_kwargs",
 }
 """transformers reads the old name only where the new one was not set, and ours is always."""
+
+
+HEAD = "lm_head"
+"""The output layer, as transformers calls it."""
+
+
+def _adaptable(targets: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    """The layers, if TRL trains an adapter of each. Raises ValueError."""
+    if HEAD in targets:
+        raise ValueError(f"no stage trains an adapter of {HEAD}: leave it out")
+    return targets
+
+
+Targets = Annotated[Literal["all-linear"] | tuple[str, ...], AfterValidator(_adaptable)]
 
 
 def did_you_mean(word: str, known: Mapping[str, Any] | list[str]) -> str:

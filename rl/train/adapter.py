@@ -77,7 +77,7 @@ def float32_kept(model: Any) -> Iterator[None]:
 def save_adapter(model: Any, recipe: Recipe, folder: Path) -> Path:
     """Writes adapter, tokenizer and what they were trained over; `rl/policies/hf.py` reads it
     back."""
-    model.save_pretrained(str(folder))
+    model.save_pretrained(str(folder), selected_adapters=["default"])  # TRL's reference is no part
     load_tokenizer(recipe.model.name).save_pretrained(str(folder))
     config_path = folder / ADAPTER_CONFIG
     config = json.loads(config_path.read_text())

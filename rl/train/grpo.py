@@ -44,6 +44,8 @@ from kernelwright.rl.train.validation import Validation, best_step, reserve
 T = TypeVar("T")
 WARM_UP_STEPS = 4
 """At most, and at most a third of the stage."""
+UPPER_CLIPS = {"cispo": 5.0}
+"""Of losses that clip the ratio itself, not what it is above 1, as TRL advises."""
 TRAINED_BY_TRL = {
     "beta",
     "delta",
@@ -179,13 +181,15 @@ def grpo_options(recipe: Recipe, *, ours: bool = True) -> dict[str, Any]:
     rl/train/trl_adapter.py): Adam's first moves every weight by the whole of it.
 
     `epsilon_high`, DAPO's upper clip, acts only where `iterations` is above 1: else the ratio that
-    it clips is 1.
+    it clips is 1. An adapter's dropout is off: what samples drops nothing, and each pass would drop
+    something else.
     """
     section, rows = recipe.grpo, recipe.grpo.rollouts_per_step
     chosen = {
         "loss_type": "dr_grpo",
         "beta": 0.0,
-        "epsilon_high": 0.28,
+        "epsilon_high": UPPER_CLIPS.get(section.trainer_options.get("loss_type", ""), 0.28),
+        "disable_dropout": True,
         "scale_rewards": "none",
         "mask_truncated_completions": False,
         "lr_scheduler_type": "constant_with_warmup",
@@ -216,7 +220,8 @@ def is_ours(recipe: Recipe, model: Any) -> bool:
     """
     import torch
 
-    section = recipe.grpo
+    section, asked = recipe.grpo, recipe.grpo.trainer_options
     dropout = any(one.lora_dropout for one in model.peft_config.values())
-    stock = TRAINED_BY_TRL & set(section.trainer_options) or dropout or torch.cuda.is_available()
+    dropout = dropout and not asked.get("disable_dropout", True)
+    stock = TRAINED_BY_TRL & set(asked) or dropout or torch.cuda.is_available()
     return section.fast_pass and not stock and is_plain(model)

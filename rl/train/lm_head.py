@@ -8,6 +8,8 @@ from functools import lru_cache
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
+from kernelwright.rl.policies.attention import window_of
+
 if TYPE_CHECKING:
     import torch
 
@@ -118,9 +120,10 @@ def is_plain(model: Any) -> bool:
 def not_plain(inner: Any) -> dict[str, bool]:
     """What `rl/train/fast_pass.py` cannot compute → whether this model does it."""
     kinds = set(getattr(inner.config, "layer_types", None) or ())
+    partly = bool(kinds - {"full_attention"}) or window_of(inner) is not None
     return {
         "experts, or logits that are more than a product": not has_plain_head(inner),
-        "attention that is not causal throughout": bool(kinds - {"full_attention"}),
+        "attention that is not causal throughout": partly,
     }
 
 

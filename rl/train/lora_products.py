@@ -56,16 +56,14 @@ def _forward(layer: Any, x: torch.Tensor, *args: Any, **named: Any) -> Any:
 
 def _only_adapter(layer: Any) -> str | None:
     """The name of the plain adapter that is switched on; None where it is another case."""
-    import torch
-
     if layer.merged or layer.disable_adapters or layer.lora_variant:
         return None
     active = [one for one in layer.active_adapters if one in layer.lora_A]
     if len(active) != 1 or layer.lora_bias.get(active[0]):
         return None
     dropout = layer.lora_dropout[active[0]]
-    plain = isinstance(dropout, torch.nn.Identity) or not layer.training
-    return active[0] if plain else None
+    drops = layer.training and getattr(dropout, "p", 0.0) > 0
+    return None if drops else active[0]
 
 
 @lru_cache

@@ -94,8 +94,8 @@ def examples_of(
     own = [Example(prompt=one.prompt, completion=one.completion) for one in found]
     if not own:
         raise ModelError(NOTHING_KEPT.format(number, len(mine)))
-    ranked = sorted(taught, key=lambda one: content_hash(STAGE, str(number), one.completion))
-    return own + ranked[: round(section.replay * len(own))]
+    places = sorted(range(len(taught)), key=lambda k: content_hash(STAGE, str(number), str(k)))
+    return own + [taught[k] for k in places[: round(section.replay * len(own))]]
 
 
 def as_sft(recipe: Recipe) -> Recipe:

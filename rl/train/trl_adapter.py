@@ -55,7 +55,7 @@ def why_not_fast(trainer: Any) -> str | None:
         "delta": args.delta is not None,
         "importance sampling by sequence": args.importance_sampling_level != "token",
         "vllm_importance_sampling options": corrects_otherwise(args),
-        "dropout": any(one.lora_dropout for one in adapters),
+        "dropout": not args.disable_dropout and any(one.lora_dropout for one in adapters),
         **not_plain(inner),
         "activation checkpointing": any(
             getattr(module, "gradient_checkpointing", False) for module in inner.modules()
