@@ -2,8 +2,8 @@
 
 PEFT clones what the base gives, casts inputs, scales and casts what the adapter adds, and sums the
 two: seven passes over tensors as large as a layer's output, and as many backward. They took a sixth
-of a training step. Here the adapter's product is added by the product itself, in the type of the base;
-the adapter stays in float32, as do its gradients. That is the arithmetic of PyTorch's autocast.
+of a training step. Here the adapter's product is added by the product itself, in the type of the
+base; the adapter stays in float32, as do its gradients. So does PyTorch's autocast.
 """
 
 from __future__ import annotations
