@@ -56,6 +56,7 @@ MEASURES = """
 import sys
 sys.path.insert(1, {root!r})
 from kernelwright.envs.referee.timing import Pace
+from kernelwright.envs.reference.client import ReferenceProcess
 from kernelwright.envs.workers import compile_baseline
 from tests import device_reference
 ReferenceProcess.PROGRAM = device_reference.PROGRAM

@@ -171,23 +171,26 @@ def test_half_results_are_held_to_their_own_precision() -> None:
 
 
 def test_where_pytorch_is_off_by_much_of_what_is_allowed_a_plain_loop_may_be_off_by_more() -> None:
-    """The softmin of a product of 289 positive terms: both are off by some 1e-5."""
+    """The softmin of a product of 289 positive terms: both are off by some 1e-5.
+
+    How PyTorch adds hangs on the processor. It stands for it here that adds in four parts.
+    """
     generator = torch.Generator().manual_seed(5)
     x, y = (torch.randn(n, 289, generator=generator) - 1.5 for n in (12, 48))
 
     def module(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.softplus(torch.nn.functional.softmin(a @ b.T, 1))
 
-    def looped(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        total = torch.zeros(len(a), len(b))
-        for k in range(a.shape[1]):
-            total.addcmul_(a[:, k : k + 1], b[:, k][None])
-        return torch.nn.functional.softplus(torch.nn.functional.softmin(total, 1))
+    def looped(parts: int) -> Array:
+        total = torch.zeros(parts, len(x), len(y))
+        for k in range(x.shape[1]):
+            total[k % parts].addcmul_(x[:, k : k + 1], y[:, k][None])
+        return torch.nn.functional.softplus(torch.nn.functional.softmin(total.sum(0), 1)).numpy()
 
     exact = module(x.double(), y.double()).numpy()
-    (tolerance,) = derive_tolerances(["float32"], [exact], [[module(x, y).numpy()]])
+    (tolerance,) = derive_tolerances(["float32"], [exact], [[looped(4)]])
     expected = Expected.of([exact], tolerance)
-    assert expected.accepts(looped(x, y).numpy())
+    assert expected.accepts(looped(1))
     assert not expected.accepts(module(x.half().float(), y.half().float()).numpy())
 
 
