@@ -23,11 +23,12 @@ LEAVES_LAST = PROBLEMS["sum"].kernel.replace(
 
 
 def test_a_right_kernel_is_correct_and_its_trace_takes_no_memory_for_tensors() -> None:
-    row = row_of("elementwise", 16)
-    assert row.verdict == "correct", row.log
+    small, row = (row_of("elementwise", part) for part in (64, 16))
+    assert (small.verdict, row.verdict) == ("correct", "correct"), row.log
     given, made = row.tensor_mb
     assert given == made == 128
-    assert row.peak_mb["judge"]["trace"] < 3 * given
+    more = row.peak_mb["judge"]["trace"] - small.peak_mb["judge"]["trace"]
+    assert more < given / 2, (row.peak_mb, small.peak_mb)
     assert row.peak_mb["judge"]["replay"] < 4 * (given + made)
 
 
