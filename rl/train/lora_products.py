@@ -1,4 +1,4 @@
-"""LoRA layers on a CPU: four products forward, six backward, and no pass over memory besides.
+"""LoRA layers on a CPU: three products forward, five backward, no pass over large tensors besides.
 
 PEFT clones what the base gives, casts inputs, scales and casts what the adapter adds, and sums the
 two: seven passes over tensors as large as a layer's output, and as many backward. They took a sixth
