@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kernelwright.rl.models.load import load_base
 from kernelwright.rl.policies.decode import Sampled, _choose, sample
 from kernelwright.rl.policies.kv_slots import Slots
-from tests.tiny_model import save_tiny
+from tests.tiny_model import save_tiny, with_adapter
 
 pytestmark = pytest.mark.model
 
@@ -23,17 +23,6 @@ ENDS = {2, 77}
 @pytest.fixture(scope="module", params=KINDS)
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(save_tiny(tmp_path_factory.mktemp(request.param), request.param))
-
-
-def with_adapter(model: Any) -> Any:
-    from peft import LoraConfig, get_peft_model
-
-    torch.manual_seed(0)
-    tuned = get_peft_model(model, LoraConfig(r=4, target_modules="all-linear"))
-    for name, parameter in tuned.named_parameters():
-        if "lora_" in name:
-            torch.nn.init.normal_(parameter, std=0.1)
-    return tuned
 
 
 def prompts() -> list[list[int]]:

@@ -15,8 +15,8 @@ from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies.decode_step import EagerStep, GraphedStep, recorded_by_cuda, step_of
 from kernelwright.rl.policies.folded_adapters import copies_fit
 from kernelwright.rl.policies.kv_slots import Slots, rows_at_once
-from tests.test_decode import KINDS, sampled, with_adapter
-from tests.tiny_model import save_tiny, tiny_config
+from tests.test_decode import KINDS, sampled
+from tests.tiny_model import save_tiny, tiny_config, with_adapter
 
 pytestmark = pytest.mark.model
 

@@ -16,7 +16,7 @@ from kernelwright.rl.train.grpo import grpo_trainer
 from kernelwright.rl.train.sft import sft_trainer
 from tests.rollouts import rollouts
 from tests.test_fast_pass import batch, logprobs
-from tests.tiny_model import save_tiny
+from tests.tiny_model import drawn_adapter, save_tiny
 
 pytestmark = pytest.mark.model
 
@@ -37,10 +37,8 @@ def asked(folder: Path, **grpo: Any) -> Recipe:
 def trainer_of(recipe: Recipe, folder: Path) -> Any:
     """Of GRPO, with an adapter that changes what the model says."""
     policy = policy_model(recipe, None)
-    for name, parameter in policy.named_parameters():
-        if "lora_" in name:
-            torch.nn.init.normal_(parameter, std=0.1)
-    return grpo_trainer(recipe, rollouts(folder, []), policy, load_tokenizer(recipe.model.name))
+    tokenizer = load_tokenizer(recipe.model.name)
+    return grpo_trainer(recipe, rollouts(folder, []), drawn_adapter(policy), tokenizer)
 
 
 def dropped(model: Any) -> set[float]:

@@ -17,7 +17,7 @@ from kernelwright.rl.train.fast_pass import MOST_IMPORTANCE, Clip, backward_pass
 from kernelwright.rl.train.lm_head import score_learned_positions
 from kernelwright.rl.train.trimmed import trimmed
 from kernelwright.rl.train.trl_adapter import is_rotary, kernel_trainer_class, weigh_as_vllms
-from tests.tiny_model import save_tiny, tiny_config
+from tests.tiny_model import save_tiny, tiny_config, with_adapter
 
 pytestmark = pytest.mark.model
 
@@ -31,17 +31,8 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return str(save_tiny(tmp_path_factory.mktemp(request.param), request.param))
 
 
-def with_adapter(folder: str, quantization: Any = "none", dtype: Any = "float32") -> Any:
-    from peft import LoraConfig, get_peft_model
-
-    base = load_base(folder, quantization=quantization, dtype=dtype, device="cpu")
-    torch.manual_seed(0)
-    tuned = get_peft_model(base, LoraConfig(r=4, target_modules="all-linear"))
-    for name, parameter in tuned.named_parameters():
-        if "lora_" in name:
-            torch.nn.init.normal_(parameter, std=0.1)
-            parameter.data = parameter.data.float()
-    return tuned
+def loaded(folder: str, quantization: Any = "none", dtype: Any = "float32") -> Any:
+    return with_adapter(load_base(folder, quantization=quantization, dtype=dtype, device="cpu"))
 
 
 def trainer_of(kind: Any, model: Any, folder: str, **options: Any) -> Any:
@@ -136,8 +127,8 @@ def both_trainers(folder: str, **options: Any) -> tuple[Any, Any]:
 
     known = {name: options.pop(name) for name in ("quantization", "dtype") if name in options}
     return (
-        trainer_of(GRPOTrainer, with_adapter(folder, **known), folder, **options),
-        trainer_of(kernel_trainer_class(), with_adapter(folder, **known), folder, **options),
+        trainer_of(GRPOTrainer, loaded(folder, **known), folder, **options),
+        trainer_of(kernel_trainer_class(), loaded(folder, **known), folder, **options),
     )
 
 
@@ -301,7 +292,7 @@ def test_rows_without_credit_are_left_out_and_equal_ones_are_one_answer() -> Non
 
 
 def test_what_sampling_and_training_disagree_on_is_measured_and_corrected(folder: str) -> None:
-    tuned = with_adapter(folder)
+    tuned = loaded(folder)
     inputs, clip = batch(4), Clip(low=0.2, high=0.28, normalizer=1.0, temperature=1.0)
     stock = trainer_of(kernel_trainer_class(), tuned, folder)
     stock.temperature = 1.0
@@ -344,7 +335,7 @@ def test_what_it_does_not_do_is_left_to_trl_and_said(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, options: dict[str, Any], reason: str
 ) -> None:
     folder = str(save_tiny(tmp_path))
-    trainer = trainer_of(kernel_trainer_class(), with_adapter(folder), folder, **options)
+    trainer = trainer_of(kernel_trainer_class(), loaded(folder), folder, **options)
     assert not trainer.fast
     (line,) = [
         one.message for one in caplog.records if one.name == "kernelwright.rl.train.trl_adapter"
@@ -360,7 +351,7 @@ def test_sft_learns_the_same_from_the_labelled_positions_alone(folder: str) -> N
     def trainer() -> Any:
         rows = [{"prompt": "a", "completion": "b"}]
         made = SFTTrainer(
-            model=with_adapter(folder),
+            model=loaded(folder),
             args=SFTConfig(
                 output_dir=str(Path(folder) / "out"),
                 use_cpu=True,

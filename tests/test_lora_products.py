@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 import torch
-from peft import LoraConfig, get_peft_model
 
 from kernelwright.rl.models.load import load_base
 from kernelwright.rl.policies.folded_adapters import folded_adapters
 from kernelwright.rl.train.lora_products import use_lora_products
-from tests.tiny_model import save_tiny
+from tests.tiny_model import save_tiny, with_adapter
 
 pytestmark = pytest.mark.model
 
@@ -27,13 +26,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def tuned(folder: str, quantization: Any = "none", dtype: Any = "float32", **lora: Any) -> Any:
     base = load_base(folder, quantization=quantization, dtype=dtype, device="cpu")
-    torch.manual_seed(0)
-    model = get_peft_model(base, LoraConfig(r=4, target_modules="all-linear", **lora))
-    for name, parameter in model.named_parameters():
-        if "lora_" in name:
-            torch.nn.init.normal_(parameter, std=0.1)
-            parameter.data = parameter.data.float()
-    return model.train()
+    return with_adapter(base, **lora).train()
 
 
 def scores(model: Any) -> torch.Tensor:

@@ -14,7 +14,7 @@ from kernelwright.rl.train.fast_pass import MISMATCH, Clip, Totals, backward_pas
 from kernelwright.rl.train.trl_adapter import kernel_trainer_class
 from tests.one_step import one_step
 from tests.rollouts import block, sampled
-from tests.test_fast_pass import batch, logprobs_at_one, trainer_of, with_adapter
+from tests.test_fast_pass import batch, loaded, logprobs_at_one, trainer_of
 from tests.tiny_model import save_tiny
 
 pytestmark = pytest.mark.model
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_an_answer_that_is_far_from_its_sampling_is_left_out_whole(folder: str) -> None:
-    tuned, inputs = with_adapter(folder), batch(4)
+    tuned, inputs = loaded(folder), batch(4)
     stock = trainer_of(kernel_trainer_class(), tuned, folder)
     stock.temperature = 1.0
     known = logprobs_at_one(tuned, inputs)

@@ -27,7 +27,7 @@ from kernelwright.rl.models.quantize import cache_dequantized, matrix_of, nf4_co
 from kernelwright.rl.models.weights import EMBEDDED, ModelError, assemble, ensure
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.adapter import policy_model
-from tests.tiny_model import save_tiny, tiny_model
+from tests.tiny_model import save_tiny, tiny_model, with_adapter
 
 pytestmark = pytest.mark.model
 
@@ -40,18 +40,6 @@ REPACKS = CPU.exists() and "avx512_bf16" in CPU.read_text()
 @pytest.fixture(scope="module", params=KINDS)
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(save_tiny(tmp_path_factory.mktemp(request.param), request.param))
-
-
-def with_adapter(model: Any, seed: int = 0) -> Any:
-    """LoRA around every linear layer, with matrices that matter from the start."""
-    from peft import LoraConfig, get_peft_model
-
-    torch.manual_seed(seed)
-    tuned = get_peft_model(model, LoraConfig(r=4, target_modules="all-linear"))
-    for name, parameter in tuned.named_parameters():
-        if "lora_" in name:
-            torch.nn.init.normal_(parameter, std=0.1)
-    return tuned
 
 
 def prompts() -> dict[str, torch.Tensor]:

@@ -25,7 +25,7 @@ from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.policies.vllm_server import VllmServer, start_command
 from tests.loopback_vllm import BASE, LoopbackVllm, Refusal
 from tests.rollouts import ScriptedJudge, ask, block, player, sampled
-from tests.tiny_model import save_tiny, tiny_tokenizer
+from tests.tiny_model import save_tiny, tiny_tokenizer, with_adapter
 
 GREEDY = Sampling(max_new_tokens=12, temperature=0.0)
 PROMPTS = ["Add.", "Sort the rows"]
@@ -39,23 +39,15 @@ def server() -> Iterator[LoopbackVllm]:
 
 @pytest.fixture
 def adapted(tmp_path: Path) -> Any:
-    return with_adapter(tmp_path / "model", seed=1)
+    return base_with_adapter(tmp_path / "model", seed=1)
 
 
-def with_adapter(folder: Path, seed: int) -> Any:
+def base_with_adapter(folder: Path, seed: int) -> Any:
     """The server's base, with an adapter that changes what it says."""
-    import torch
-    from peft import LoraConfig, get_peft_model
-
     from kernelwright.rl.models.load import load_base
 
     base = load_base(str(save_tiny(folder)), dtype="float32", device="cpu")
-    torch.manual_seed(seed)
-    tuned = get_peft_model(base, LoraConfig(r=4, target_modules="all-linear"))
-    for name, parameter in tuned.named_parameters():
-        if "lora_" in name:
-            torch.nn.init.normal_(parameter, std=0.1)
-    return tuned
+    return with_adapter(base, seed)
 
 
 def in_training(server: LoopbackVllm, model: Any, folder: Path, step: int) -> Policy:

@@ -47,6 +47,27 @@ def tiny_model(kind: str = "llama", seed: int = 0, **changed: Any) -> Any:
     return model
 
 
+def with_adapter(model: Any, seed: int = 0, **lora: Any) -> Any:
+    """LoRA around every linear layer, with matrices that matter from the start."""
+    import torch
+    from peft import LoraConfig, get_peft_model
+
+    torch.manual_seed(seed)
+    return drawn_adapter(
+        get_peft_model(model, LoraConfig(r=4, target_modules="all-linear", **lora))
+    )
+
+
+def drawn_adapter(model: Any) -> Any:
+    """The model, with an adapter that changes what it says."""
+    import torch
+
+    for name, parameter in model.named_parameters():
+        if "lora_" in name:
+            torch.nn.init.normal_(parameter, std=0.1)
+    return model
+
+
 def tiny_tokenizer() -> Any:
     """One token a byte, after the special ones; padding and end of text share a token."""
     from tokenizers import Tokenizer, decoders, pre_tokenizers

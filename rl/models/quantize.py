@@ -51,6 +51,12 @@ def matrix_of(layer: Any) -> torch.Tensor:
     return matrix.to(layer.compute_dtype or matrix.dtype)
 
 
+def kept_matrix(layer: Any) -> torch.Tensor:
+    """The same, as `cache_dequantized` keeps it where it does."""
+    kept: torch.Tensor | None = getattr(layer, "dequantized", None)
+    return matrix_of(layer) if kept is None else kept
+
+
 def cache_dequantized(model: Any) -> int:
     """Make every `Linear4bit` on the CPU multiply by a kept, dequantised copy; how many do now.
 

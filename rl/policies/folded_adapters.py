@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kernelwright.rl.models.free_memory import all_bytes
-from kernelwright.rl.models.quantize import matrix_of, product
+from kernelwright.rl.models.quantize import kept_matrix, product
 
 if TYPE_CHECKING:
     import torch
@@ -26,7 +26,7 @@ def copies_fit(model: Any) -> bool:
     """
     if model.device.type == "cpu":
         return True
-    layers = [one.base_layer for one in model.modules() if _is_foldable(one)]
+    layers = [one.base_layer for one in model.modules() if is_plain_lora(one)]
     weights = sum(int(one.in_features * one.out_features) for one in layers)
     return weights * int(model.dtype.itemsize) * OF_MEMORY <= all_bytes(model.device)
 
@@ -41,7 +41,7 @@ def folded_adapters(model: Any) -> Iterator[None]:
     """
     with ExitStack() as stack:
         for layer in model.modules():
-            if _is_foldable(layer):
+            if is_plain_lora(layer):
                 forward = partial(product, _folded(layer), layer.base_layer.bias)
                 stack.enter_context(_replaced(layer, "forward", forward))
         yield
@@ -60,7 +60,7 @@ def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
         own.update(before)
 
 
-def _is_foldable(layer: Any) -> bool:
+def is_plain_lora(layer: Any) -> bool:
     """Plain LoRA, switched on, around a linear layer of floats or of NF4."""
     import torch
     from bitsandbytes.nn import Linear4bit
@@ -79,9 +79,7 @@ def _folded(layer: Any) -> torch.Tensor:
     """W + scale·BA of the active adapters, summed in float32, rounded once: a new tensor."""
     import torch
 
-    matrix = getattr(layer.base_layer, "dequantized", None)
-    if matrix is None:
-        matrix = matrix_of(layer.base_layer)
+    matrix = kept_matrix(layer.base_layer)
     with torch.no_grad():
         total = matrix.float()
         for name in set(layer.active_adapters) & set(layer.lora_A):

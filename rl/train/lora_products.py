@@ -12,7 +12,8 @@ from functools import lru_cache
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
-from kernelwright.rl.models.quantize import matrix_of
+from kernelwright.rl.models.quantize import kept_matrix
+from kernelwright.rl.policies.folded_adapters import is_plain_lora
 
 if TYPE_CHECKING:
     import torch
@@ -23,22 +24,14 @@ def use_lora_products(model: Any) -> int:
 
     Anything else, as dropout, DoRA, or several adapters at a time, is left to PEFT.
     """
-    from peft.tuners.lora import LoraLayer
-
-    layers = [one for one in model.modules() if isinstance(one, LoraLayer) and _has_matrix(one)]
+    layers = [one for one in model.modules() if is_plain_lora(one) and _is_on_cpu(one)]
     for layer in layers:
         layer.forward = MethodType(_forward, layer)
     return len(layers)
 
 
-def _has_matrix(layer: Any) -> bool:
-    """Whether the base is a linear layer on the CPU, of floats or of kept NF4."""
-    import torch
-
-    base = layer.base_layer
-    if not isinstance(base, torch.nn.Linear) or base.weight.device.type != "cpu":
-        return False
-    return hasattr(base, "dequantized") or base.weight.is_floating_point()
+def _is_on_cpu(layer: Any) -> bool:
+    return bool(layer.base_layer.weight.device.type == "cpu")
 
 
 def _forward(layer: Any, x: torch.Tensor, *args: Any, **named: Any) -> Any:
@@ -46,7 +39,7 @@ def _forward(layer: Any, x: torch.Tensor, *args: Any, **named: Any) -> Any:
     if name is None or args or named:
         return type(layer).forward(layer, x, *args, **named)
     base = layer.base_layer
-    matrix = base.dequantized if hasattr(base, "dequantized") else matrix_of(base)
+    matrix = kept_matrix(base)
     down, up = layer.lora_A[name].weight, layer.lora_B[name].weight
     out: torch.Tensor = _function().apply(
         x.to(matrix.dtype), matrix, base.bias, down, up, layer.scaling[name]
@@ -56,10 +49,8 @@ def _forward(layer: Any, x: torch.Tensor, *args: Any, **named: Any) -> Any:
 
 def _only_adapter(layer: Any) -> str | None:
     """The name of the plain adapter that is switched on; None where it is another case."""
-    if layer.merged or layer.disable_adapters or layer.lora_variant:
-        return None
     active = [one for one in layer.active_adapters if one in layer.lora_A]
-    if len(active) != 1 or layer.lora_bias.get(active[0]):
+    if len(active) != 1 or not is_plain_lora(layer):
         return None
     dropout = layer.lora_dropout[active[0]]
     drops = layer.training and getattr(dropout, "p", 0.0) > 0
