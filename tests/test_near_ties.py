@@ -24,7 +24,7 @@ from kernelwright.envs.reference.made_of_steps import MADE_OF_STEPS
 from kernelwright.envs.reference.module import Drawn, forward_float64
 from kernelwright.envs.reference.near_ties import ALL, BOTH_WAYS, PICKS, NearTies, turned
 from kernelwright.envs.reference.next_floats import in_next_floats
-from kernelwright.envs.reference.plain_loops import as_loops, watching
+from kernelwright.envs.reference.plain_loops import as_loops, lossy_runs, watching
 from kernelwright.envs.reference.runs import Run
 from kernelwright.envs.types import Candidate, Case, Problem, Verdict
 
@@ -328,6 +328,16 @@ def test_a_quantiser_is_allowed_no_more_than_rounding_where_each_element_has_one
     seen = Run((Applied(quantised), {}, [torch.randn(512, 512)]))
     (found,) = rounding_tolerances(problem, seen)
     assert (found.of_spread <= 2e-5) is not multiplied
+
+
+def test_whole_numbers_beside_a_large_one_are_compared_as_they_are() -> None:
+    drawn: Drawn = (Applied(lambda x: x + 8e6 > 8e6 + 3), {}, [torch.arange(8.0)])
+    recorded = Recorded()
+    with watching(recorded):
+        exact = forward_float64(*drawn)
+    margins = margins_of(recorded.decisions, lossy_runs(drawn, 2.0**-23))
+    ways, _ = turned(drawn, NUDGE_UNITS * 2.0**-23, BOTH_WAYS, margins)
+    assert [way[0].tolist() for way in ways] == [exact.tolist()] * 2
 
 
 class Applied(torch.nn.Module):

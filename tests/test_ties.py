@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kernelwright.envs.referee.ties import Ranking, Ranks, ranking_to_plain, rankings_from
-from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS
 from kernelwright.envs.reference.module import Drawn
 from kernelwright.envs.reference.plain_loops import lossy_runs
 from kernelwright.envs.reference.rankings import rankings, ranks_equal_values
 
 VALUES = st.lists(st.integers(0, 4), min_size=2, max_size=12)
-NEAR = 4 * 2.0**-23
+UNIT = 2.0**-23
 
 
 class Asks(torch.nn.Module):
@@ -35,7 +34,7 @@ class Asks(torch.nn.Module):
 
 def ranked(ask: Any, x: torch.Tensor) -> list[Ranking]:
     drawn: Drawn = (Asks(ask), {}, [x])
-    return rankings(drawn, NEAR, lossy_runs(drawn, NEAR / NUDGE_UNITS))
+    return rankings(drawn, UNIT, lossy_runs(drawn, UNIT))
 
 
 def order(values: list[int], places: NDArray[Any], ranks: Ranks = Ranks.ORDER) -> Ranking:
@@ -177,6 +176,17 @@ def test_masked_scores_that_float32_cannot_tell_apart_have_any_order() -> None:
     assert order.accepts(np.array([[1, 2, 3, 0]]))
     assert order.accepts(np.array([[2, 1, 3, 0]]))
     assert not order.accepts(np.array([[2, 1, 0, 3]]))
+
+
+def test_scores_beside_a_large_number_are_told_apart_as_float32_tells_them_apart() -> None:
+    x = torch.tensor([[0.1, 3.0, 1.5, 2.0, 2.98]])
+    (largest,) = ranked(lambda x: (x + 1e6).argmax(1), x)
+    accepted = [largest.accepts(np.array([place])) for place in range(5)]
+    assert accepted == [False, True, False, False, True]
+    masked = torch.tensor([[0.0, 0.0, -1e6, -1e6, -1e6]])
+    (order,) = ranked(lambda x: (x + masked).argsort(1), x)
+    assert order.accepts(np.array([[2, 3, 4, 0, 1]]))
+    assert not order.accepts(np.array([[4, 3, 2, 0, 1]]))
 
 
 @pytest.mark.parametrize(

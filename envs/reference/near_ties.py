@@ -46,8 +46,9 @@ class NearTies(Deciding):
     compared, or taken to a step, are reduced for the first pick, and increased for the others.
 
     Near is what lies within `relative`, or within `TIMES` what rounding moves it by: `margins` are
-    these errors of the values of each decision, in order (`margins_of`). What is exactly at a step
-    stays there, but where `rounded` says, for each decision, that rounding moves it.
+    these errors of the values of each decision, in order (`margins_of`). With them values that
+    float32 holds are near by these alone. What is exactly at a step stays there, but where
+    `rounded` says, for each decision, that rounding moves it.
     """
 
     def __init__(
@@ -66,11 +67,13 @@ class NearTies(Deciding):
         rounded, margin = next(self._rounded, None), next(self._margins, None)
         lost = values_of(name, args).new_zeros(()) if margin is None else TIMES * margin
         if name in LARGEST:
-            lost = lost.expand(args[0].shape)
-            return self._ranked(func(*args, **named), LARGEST[name], args, named, lost)
+            # Of both that are compared, so half of the relative distance is each one's.
+            reach = (self._relative(args[0], given=margin is not None) / 2).maximum(lost)
+            reach = reach.where(reach.isfinite(), 0.0)
+            return self._ranked(func(*args, **named), LARGEST[name], args, named, reach)
         at, by = STEPS[name], args[1] if name in DIVIDES else 1
         of = args[at]
-        near = (self.relative * of.abs()).maximum(lost * abs(by))
+        near = self._relative(of, given=margin is not None).maximum(lost * abs(by))
         near = near.where(near.isfinite(), 0.0)
         if name in REST_OF:
 
@@ -86,6 +89,11 @@ class NearTies(Deciding):
         if name == "sign" and self.pick == ALL:
             return of.sign().where(of.abs() > near, 0.0)
         return self._step(step, of, near, rounded)
+
+    def _relative(self, of: Any, *, given: bool) -> Any:
+        """How far the relative distance reaches from each value; `given`: its margin is known."""
+        reach = self.relative * of.abs()
+        return reach.where(of.float().to(of.dtype) != of, 0.0) if given else reach
 
     def _step(
         self,
@@ -107,24 +115,22 @@ class NearTies(Deciding):
             return like.new_empty(like.shape).bernoulli_() * 2 - 1
         return 1 if self.pick > 1 else -1
 
-    def _ranked(self, found: Any, sign: int, args: tuple[Any, ...], named: Named, lost: Any) -> Any:
+    def _ranked(self, found: Any, sign: int, args: tuple[Any, ...], named: Named, reach: Any) -> Any:
         dim = dim_of(args, named)
         if dim is None:  # of all
             of, usual = (args[0] * sign).reshape(1, -1), found.reshape(1, 1)
-            return self._place(of, 1, usual, lost.reshape(1, -1)).reshape(found.shape)
+            return self._place(of, 1, usual, reach.reshape(1, -1)).reshape(found.shape)
         values, index = found if isinstance(found, tuple | list) else (None, found)
         keeps = index.dim() == args[0].dim()
-        index = self._place(args[0] * sign, dim, index if keeps else index.unsqueeze(dim), lost)
+        index = self._place(args[0] * sign, dim, index if keeps else index.unsqueeze(dim), reach)
         index = index if keeps else index.squeeze(dim)
         return index if values is None else type(found)((picked(args, named, index), index))
 
-    def _place(self, of: Any, dim: int, usual: Any, lost: Any) -> Any:
+    def _place(self, of: Any, dim: int, usual: Any, reach: Any) -> Any:
         """Of the places along `dim` that are all but the largest, the one of this number; the last
         where there are fewer."""
         largest = of.gather(dim, usual)
-        near = of >= largest - (self.relative * largest.abs()).maximum(
-            lost + lost.gather(dim, usual)
-        )
+        near = of >= largest - (reach + reach.gather(dim, usual))
         number = near.cumsum(dim)
         last = number.amax(dim, keepdim=True)
         wanted = last.clamp(max=self.pick) if self.pick != MIXED else self._any_of(last)

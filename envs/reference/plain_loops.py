@@ -31,6 +31,11 @@ PER_TERM = 0.2
 """The same of a sum, for the root of its number of terms: measured of float32 loops that add one
 term after another 0.15, of positive terms and of those that cancel."""
 
+PER_STEP = 0.3
+"""The same of a sum, a difference or a product of two numbers, where they lose what they have to:
+every float32 rounds these correctly."""
+ROUNDED = frozenset(("add", "sub", "rsub", "mul"))
+
 LOOPS = 4
 """How often a module runs with such losses, to see how far they move what it decides by."""
 
@@ -75,10 +80,14 @@ class PlainLoops:
 
     `most` is the number of values given to the module, and the most terms of a loop over sums.
     What a sum that cancels loses is that of the whole result's root mean square; `each`: of its own
-    terms, and no more of sums that are not linear."""
+    terms, and no more of sums that are not linear. `per_step`: what each step that is `ROUNDED`
+    loses instead of `PER_OPERATOR`; with it they, and linear sums, lose nothing that float32 holds.
+    """
 
-    def __init__(self, most: int, unit: float = 0.0, *, each: bool = False) -> None:
-        self.most, self.unit, self.each = most, unit, each
+    def __init__(
+        self, most: int, unit: float = 0.0, *, each: bool = False, per_step: float | None = None
+    ) -> None:
+        self.most, self.unit, self.each, self.per_step = most, unit, each, per_step
         self._longest: dict[int, int] = {}
         """By storage: the terms of the longest sum that went into it."""
         self._added: dict[int, int] = {}
@@ -98,8 +107,23 @@ class PlainLoops:
         if self.unit and (terms > 1 or name in ELEMENTWISE):
             sizes = self._sizes(func, name, args, kwargs, terms)
             for one in floats(out):
-                self._move(one, terms, sizes)
+                held = self._held(name, one)
+                self._move(one, self._lost(name, terms), terms, sizes)
+                if held is not None:
+                    one.copy_(held[0].where(held[1], one))
         return out
+
+    def _held(self, name: str, result: Any) -> tuple[Any, Any] | None:
+        """(a result, which of it float32 holds), where rounding leaves that as it is."""
+        if self.per_step is None or name not in ROUNDED | LINEAR:
+            return None
+        return result.clone(), result.float().to(result.dtype) == result
+
+    def _lost(self, name: str, terms: int) -> float:
+        """The root mean square of what a result is off, relative to it."""
+        if self.per_step is not None and name in ROUNDED:
+            return self.unit * self.per_step
+        return self.unit * (PER_OPERATOR + PER_TERM * math.sqrt(terms))
 
     def _sizes(self, func: Any, name: str, args: Any, kwargs: Mapping[str, Any], terms: int) -> Any:
         """For each element of a linear sum the size of a sum of its terms that cancel."""
@@ -128,11 +152,10 @@ class PlainLoops:
             self._added[storage(one)] = added
         return terms
 
-    def _move(self, result: Any, terms: int, sizes: Any) -> None:
+    def _move(self, result: Any, lost: float, terms: int, sizes: Any) -> None:
         """In place: nobody else has it yet."""
         import torch
 
-        lost = self.unit * (PER_OPERATOR + PER_TERM * math.sqrt(terms))
         if terms == 1:
             result.mul_(noise_like(result).mul_(lost).add_(1))
             return
@@ -208,18 +231,22 @@ def longest_sums(model: Any, state: dict[str, Any], arguments: list[Any]) -> lis
     return [loops.longest(one) for one in within(loops, model, *copies(state, arguments))]
 
 
-def as_loops(drawn: Drawn, unit: float, *, each: bool = False) -> list[Array]:
-    """The outputs with what plain loops lose in a type with this unit in the last place; `each` as
-    in `PlainLoops`."""
+def as_loops(
+    drawn: Drawn, unit: float, *, each: bool = False, per_step: float | None = None
+) -> list[Array]:
+    """The outputs with what plain loops lose in a type with this unit in the last place; `each` and
+    `per_step` as in `PlainLoops`."""
     model, state, arguments = drawn
-    loops = PlainLoops(numbers_of(state, arguments), unit, each=each)
+    loops = PlainLoops(numbers_of(state, arguments), unit, each=each, per_step=per_step)
     outputs = forward_float64(model, state, arguments, partial(within, loops))
     return [array_of(one) for one in flatten(outputs)]
 
 
-def lossy_runs(drawn: Drawn, unit: float) -> list[Callable[[], list[Array]]]:
+def lossy_runs(
+    drawn: Drawn, unit: float, per_step: float | None = PER_STEP
+) -> list[Callable[[], list[Array]]]:
     """The module, so often, with what plain loops lose: to see how far that moves its values."""
-    return [partial(as_loops, drawn, unit, each=True)] * LOOPS
+    return [partial(as_loops, drawn, unit, each=True, per_step=per_step)] * LOOPS
 
 
 Run = Callable[[Any, Any, Mapping[str, Any]], Any]

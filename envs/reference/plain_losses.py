@@ -20,7 +20,7 @@ def plain_losses(drawn: Drawn, dtypes: Sequence[str]) -> list[NDArray[np.float32
     squares = [np.zeros(one.shape) for one in exact]
     floats = [i for i, one in enumerate(dtypes) if one in BASE]
     for unit in sorted({unit_of([dtypes[i]]) for i in floats}):
-        for run in lossy_runs(drawn, unit):
+        for run in lossy_runs(drawn, unit, per_step=None):
             rough = run()
             for i in floats:
                 if unit_of([dtypes[i]]) == unit:

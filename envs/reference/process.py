@@ -42,7 +42,7 @@ from kernelwright.envs.referee.ties import ranking_to_plain
 from kernelwright.envs.referee.tolerance import Array
 from kernelwright.envs.reference.admission import check_problem, fingerprint
 from kernelwright.envs.reference.applicable_kinds import applicable_kinds
-from kernelwright.envs.reference.derive_tolerance import NUDGE_UNITS, unit_of_inputs
+from kernelwright.envs.reference.derive_tolerance import unit_of_inputs
 from kernelwright.envs.reference.distributions import judged_cases
 from kernelwright.envs.reference.expectations import expected_of
 from kernelwright.envs.reference.files import laid, taken, views, written
@@ -199,7 +199,7 @@ class ReferenceServer:
         module's own indices."""
         drawn = self.large.here(self.loaded[key][case]).draw(seed)
         unit = unit_of_inputs(*drawn[1:])
-        found = rankings(drawn, NUDGE_UNITS * unit, lossy_runs(drawn, unit))
+        found = rankings(drawn, unit, lossy_runs(drawn, unit))
         arrays = [
             array for one in found for array in (one.values, one.lost, one.places.astype(np.int64))
         ]
