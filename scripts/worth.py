@@ -5,6 +5,7 @@ with SFT, with RL on the other half, or with that half's own examples, which onl
 All are measured on the held-out problems, at temperature 1. What has a result is not run again.
 
     python -m scripts.worth runs/worth --seed 0 [--arms start rft sft]
+    python -m scripts.worth runs/worth --begin runs/quickstart --tokens 134000   its SFT is the start
     python -m scripts.worth runs/worth --table
 
 `rft` runs first: what it takes in seconds is what `sft` and `oracle` get. GRPO's steps are set.
@@ -29,7 +30,6 @@ from kernelwright.evals.numbers.summary import read_summary
 
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
 ROWS = "worth.jsonl"
-EVAL = ("eval.temperature=1.0", "eval.before_problems=1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,7 @@ def main() -> None:
     parser.add_argument("--arms", nargs="+", choices=list(ARMS), default=list(ARMS))
     parser.add_argument("--triples", type=int, default=240, help="examples that SFT begins with")
     parser.add_argument("--tokens", type=int, default=170_000, help="that it learns of them")
+    parser.add_argument("--begin", type=Path, help="a run whose finished SFT is taken as the start")
     parser.add_argument("--samples", type=int, default=2, help="answers to each held-out problem")
     parser.add_argument("--rounds", type=int, default=1, help="of rejection sampling")
     parser.add_argument("--table", action="store_true", help="print what there is, and end")
@@ -108,12 +109,14 @@ def _run(name: str, options: argparse.Namespace) -> None:
         if code := training.wait():
             sys.exit(code)
     summary = read_summary(folder)
-    after = summary["held_out"]["after"]
+    taken = name == "start" and options.begin
+    after = summary["held_out"]["before" if taken else "after"]
+    took = (read_summary(options.begin) if taken else summary)["seconds"][ARMS[name].stage]
     row = {
         "arm": name,
         "seed": options.seed,
         "triples": options.triples,
-        "training_s": round(summary["seconds"][ARMS[name].stage]),
+        "training_s": round(took),
         "correct": after["correct"],
         "asked": after["n"],
         **{key: after[key] for key in ("correct_rate_ci", "fast_1", "geomean_speedup")},
@@ -125,10 +128,15 @@ def _run(name: str, options: argparse.Namespace) -> None:
 def values_of(name: str, options: argparse.Namespace) -> list[str]:
     """What an arm changes of its recipe. Ends the program where other arms have to be run first."""
     arm = ARMS[name]
-    values = [f"stages=[{arm.stage},eval]", f"seed={options.seed}", *EVAL]
-    values += [f"eval.samples={options.samples}", f"data.max_triples={options.triples}"]
+    values = [f"seed={options.seed}", "eval.temperature=1.0", f"eval.samples={options.samples}"]
+    values.append(f"data.max_triples={options.triples}")
+    taken = options.begin and options.begin / "checkpoints" / "sft-final"
+    if name == "start" and taken:
+        return [*values, "stages=[eval]", "eval.before_problems=null", f"model.adapter={taken}"]
+    values += [f"stages=[{arm.stage},eval]", "eval.before_problems=1"]
     if arm.begins:
-        values.append(f"model.adapter={options.out / f'{arm.begins}-{options.seed}'}")
+        made = options.out / f"{arm.begins}-{options.seed}"
+        values.append(f"model.adapter={taken if taken and arm.begins == 'start' else made}")
     if arm.stage == "rft":
         values.append(f"rft.rounds={options.rounds}")
     if arm.stage == "sft":
