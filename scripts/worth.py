@@ -5,7 +5,7 @@ with SFT, with RL on the other half, or with that half's own examples, which onl
 All are measured on the held-out problems, at temperature 1. What has a result is not run again.
 
     python -m scripts.worth runs/worth --seed 0 [--arms start rft sft]
-    python -m scripts.worth runs/worth --begin runs/quickstart --tokens 134000   its SFT is the start
+    python -m scripts.worth runs/worth --begin runs/quickstart --tokens 134000  # its SFT: start
     python -m scripts.worth runs/worth --table
 
 `rft` runs first: what it takes in seconds is what `sft` and `oracle` get. GRPO's steps are set.

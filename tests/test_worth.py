@@ -23,7 +23,7 @@ def row(arm: str, **more: Any) -> dict[str, Any]:
 def options(tmp_path: Path) -> Namespace:
     some = [row("start"), row("rft", training_s=250)]
     (tmp_path / ROWS).write_text("".join(json.dumps(one) + "\n" for one in some))
-    return Namespace(out=tmp_path, seed=0, triples=80, tokens=1000, samples=2, rounds=1)
+    return Namespace(out=tmp_path, seed=0, triples=80, tokens=1000, samples=2, rounds=1, begin=None)
 
 
 @pytest.mark.parametrize("name", ARMS)
@@ -34,6 +34,16 @@ def test_every_arm_is_a_recipe_that_trains_one_stage_and_measures(
     assert recipe.stages == (ARMS[name].stage, "eval")
     assert (recipe.model.adapter is None) == (name == "start")
     assert recipe.eval.temperature == 1.0
+
+
+def test_a_run_whose_sft_is_finished_can_be_the_start(options: Namespace) -> None:
+    options.begin = Path("runs/quickstart")
+    finished = "model.adapter=runs/quickstart/checkpoints/sft-final"
+    found = {name: values_of(name, options) for name in ("start", "grpo", "rft_grpo")}
+    assert [finished in values for values in found.values()] == [True, True, False]
+    recipe = resolve(RECIPES / "quickstart.yaml", found["start"]).recipe
+    assert recipe.stages == ("eval",)
+    assert recipe.eval.before_problems is None, "all problems are measured"
 
 
 def test_sft_gets_the_seconds_of_rejection_sampling(options: Namespace) -> None:

@@ -115,7 +115,9 @@ class NearTies(Deciding):
             return like.new_empty(like.shape).bernoulli_() * 2 - 1
         return 1 if self.pick > 1 else -1
 
-    def _ranked(self, found: Any, sign: int, args: tuple[Any, ...], named: Named, reach: Any) -> Any:
+    def _ranked(
+        self, found: Any, sign: int, args: tuple[Any, ...], named: Named, reach: Any
+    ) -> Any:
         dim = dim_of(args, named)
         if dim is None:  # of all
             of, usual = (args[0] * sign).reshape(1, -1), found.reshape(1, 1)
