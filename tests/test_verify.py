@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -14,6 +16,7 @@ from safetensors.torch import load, save
 from typer.testing import CliRunner
 
 from kernelwright.cli import app
+from kernelwright.commands import verifying
 from kernelwright.data.runs.progress import LOG
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.suites.load import load_suite
@@ -21,7 +24,7 @@ from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.evaluate.run import EvalSettings, evaluate
 from kernelwright.evals.hub.upload import PublishError
-from kernelwright.evals.hub.verify import _same_weights, parts_of, verify
+from kernelwright.evals.hub.verify import Verified, _same_weights, parts_of, verify
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
 from kernelwright.rl.models.load import load_base, load_tokenizer
 from kernelwright.rl.policies.hf import load_policy
@@ -134,6 +137,23 @@ def test_the_published_adapter_gives_the_answers_of_its_run_and_another_one_does
     (run / "checkpoints" / "final" / ADAPTER).write_bytes(save(other))
     done = CliRunner().invoke(app, [*words, "--replace"])
     assert "0 of 12 answers are the run's own" in done.output
+
+
+@pytest.mark.parametrize(
+    ("same", "worse", "holds"),
+    [
+        (12, [], True),
+        (12, ["fast_1", "speedup"], True),
+        (12, ["correct rate", "speedup"], False),
+        (11, ["speedup"], False),
+    ],
+)
+def test_the_same_kernels_are_slower_by_the_machine_alone(
+    same: int, worse: list[str], *, holds: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verifying, "print_comparison", lambda _: None)
+    comparison: Any = SimpleNamespace(surely_worse=worse)
+    assert verifying._holds("me/a", Verified(comparison=comparison, same=same, asked=12)) is holds
 
 
 def test_a_file_beside_an_adapter_is_the_one_that_was_published_or_that_is_said(

@@ -84,6 +84,10 @@ class Comparison:
         return surely_worse(self.correct_rate, self.fast_1, self.speed_ratio)
 
 
+SPEEDS = frozenset(("fast_1", "speedup"))
+"""The figures among `surely_worse` that hang on the machine and on what else it does."""
+
+
 def surely_worse(
     correct_rate: Gain | None, fast_1: Gain | None, speed_ratio: Gain | None
 ) -> list[str]:
