@@ -145,6 +145,15 @@ def test_filters_say_how_many_problems_they_keep() -> None:
     assert (found[0].cells["after_sft"].correct, found[0].cells["after_sft"].n) == (1, 2)
 
 
+def test_a_problem_of_which_nothing_was_judged_is_neither_never_solved_nor_lost() -> None:
+    rows = [one for one in all_sides(["a", "b"]) if "greedy" not in one.stage]
+    ends = [one for one in rows if one.stage == "eval_after" and one.problem == "b"]
+    rows = [one for one in rows if one not in ends]
+    rows += [judged("eval_after", one.row, verdict(Verdict.UNJUDGED), "b") for one in ends]
+    kept = {one.kind: one.kept for one in filters(problem_rows(rows, {}))}
+    assert kept == {"all": 2, "always": 1, "partly": 0, "never": 0, "gained": 1, "lost": 0}
+
+
 def test_triples_are_not_what_it_tried_while_training(tmp_path: Path) -> None:
     rows = [judged("triples", row, correct(), "t") for row in range(9)]
     rows += [judged("grpo", row, verdict(Verdict.WRONG), "dead", step=0) for row in range(2)]
