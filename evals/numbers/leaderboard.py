@@ -24,7 +24,7 @@ from kernelwright.evals.numbers.compare import as_ratio, find_side, surely_worse
 from kernelwright.evals.numbers.metrics import Gain, Interval, paired_gain, record_scores
 from kernelwright.evals.numbers.public_name import public_name
 from kernelwright.evals.numbers.summary import group, read_summary
-from kernelwright.evals.numbers.unfinished import asked_how
+from kernelwright.evals.numbers.unfinished import GIVEN, asked_how
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +214,7 @@ def _question(folder: Path, side: str, records: Sequence[Record]) -> Question:
         max_new_tokens=asked.get("max_new_tokens"),
         precision=asked["precision"],
         torch_allowed=any(one.torch_allowed for one in records),
-        given=asked.get("the given kernels"),
+        given=asked.get(GIVEN),
     )
 
 

@@ -24,6 +24,10 @@ from kernelwright.evals.numbers.compiled_baselines import read_baselines
 from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, summarise
 
 
+GIVEN = "the given kernels"
+"""What names them among what was asked."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """A run's numbers and records, and sentences on missing or damaged files."""
@@ -110,7 +114,7 @@ def asked_how(run_dir: Path, side: str) -> dict[str, Any]:
     known = {key: section[key] for key in ("temperature", "max_new_tokens") if key in section}
     known["precision"] = _precision(recipe, question)
     if given := _section(question, "given"):
-        known["the given kernels"] = content_hash(*map(str, sorted(given.items())))
+        known[GIVEN] = content_hash(*map(str, sorted(given.items())))
     if commit := _readable(folder.environment).get("commit"):
         known["the code's commit"] = commit
     return {**known, "temperature": 0.0} if side.startswith("greedy") else known
