@@ -23,7 +23,6 @@ from kernelwright.envs.types import Precision, Record, content_hash
 from kernelwright.evals.numbers.compiled_baselines import read_baselines
 from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, summarise
 
-
 GIVEN = "the given kernels"
 """What names them among what was asked."""
 
