@@ -231,6 +231,18 @@ def test_an_answer_in_pytorch_alone_is_an_answer_like_others(tmp_path: Path) -> 
     )
 
 
+def test_a_file_whose_name_says_no_problem_is_left_out_by_name(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    named = ("level_1_problem_1_sample_0_kernel.cpp", "level1_problem_1_sample_1_kernel.cpp")
+    for name in (*named, "eval_results.json", "level_1_problem_1_sample_0_prompt.txt"):
+        (folder / name).write_text("int x;")
+    found, notes = read_answers(Stored(folder), problems(tmp_path / "suite"))
+    assert [one.file for one in found] == [named[0]]
+    assert notes[-1].startswith("left out 1 files that are not named as level_1_problem_1_sample_0")
+    assert notes[-1].endswith(f": {named[1]}")
+
+
 def problems(root: Path) -> tuple[Problem, ...]:
     return load_suite(f"kernelbench:{write_suite(root)}").problems
 
