@@ -25,8 +25,13 @@ from kernelwright.evals.evaluate.kernelbench_protocol import (
     official,
     read_opinions,
 )
-from kernelwright.evals.evaluate.model import EvalError
-from kernelwright.evals.evaluate.stored import ask_kernelbench, evaluate_answers, show_levels
+from kernelwright.evals.evaluate.model import Attempt, EvalError
+from kernelwright.evals.evaluate.stored import (
+    _question,
+    ask_kernelbench,
+    evaluate_answers,
+    show_levels,
+)
 from kernelwright.evals.numbers.summary import read_summary
 from tests.stored_answers import ANSWERS, INLINE_SHIFT, write_answers, write_suite
 
@@ -188,6 +193,25 @@ def test_an_interrupted_evaluation_ends_with_every_answer_once(done: Done, tmp_p
         evaluate_answers(
             Stored(answers), suite, out, {}, judges=partial(open_judge, 1), resume=True
         )
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_an_evaluation_is_not_gone_on_with_under_another_rule(first: bool, tmp_path: Path) -> None:
+    answers, file = write_answers(tmp_path / "run"), tmp_path / "out" / "eval.json"
+    suite = load_suite(f"kernelbench:{write_suite(tmp_path / 'suite')}")
+    before, after = (
+        Attempt(file, _question(Stored(answers, torch_allowed=rule), suite, [], {}))
+        for rule in (first, not first)
+    )
+    before.open(resume=False)
+    before.save()
+    with pytest.raises(EvalError, match="asked another question: torch_allowed changed"):
+        after.open(resume=True)
+    before.open(resume=True)
+    older = json.loads(file.read_text())
+    del older["question"]["torch_allowed"]
+    file.write_text(json.dumps(older))
+    (after if first else before).open(resume=True)
 
 
 def test_a_second_opinion_is_asked_once(done: Done) -> None:

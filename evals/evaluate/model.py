@@ -247,6 +247,7 @@ def held_alone(folder: Path) -> Iterator[None]:
 
 KNEW_NO_OTHER = {
     "precision": Precision.IEEE,
+    "torch_allowed": False,
     "more_dialects": [],
     "surrogate": "off",
     "judged": True,

@@ -193,6 +193,6 @@ def _question(
     keys = [one.key for one in suite.problems]
     given = keys_of_given(suite)
     asked = {"suite": suite.spec, "problems": keys, "files": files, "given": given}
-    rule = {"torch_allowed": True} if stored.torch_allowed else {}
+    rule = {"torch_allowed": stored.torch_allowed, "precision": stored.precision}
     how = {key: written[key] for key in ("model", "temperature", "max_new_tokens") if written}
-    return {"answers": str(stored.folder), **asked, **rule, **how, "precision": stored.precision}
+    return {"answers": str(stored.folder), **asked, **rule, **how}
