@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from kernelwright.commands.searching import _line
 from kernelwright.data.runs.stages import SEARCH
 from kernelwright.envs.types import Evaluation, Record, Verdict
+from kernelwright.evals.numbers.search_results import Found
 from kernelwright.rl.policies.hf import ScriptedPolicy
 from kernelwright.rl.search.settings import DRIFT
 from tests.rollouts import ScriptedJudge
@@ -46,3 +48,11 @@ def test_a_problem_goes_on_where_the_machine_alone_kept_right_kernels_from_a_spe
 
 def test_a_problem_ends_where_a_right_kernel_cannot_be_timed_at_all() -> None:
     assert {one.step for one in answers(Unsteady(drifted="right 3"))} == {0}
+
+
+def test_a_line_says_where_the_best_kernel_has_no_speed() -> None:
+    found = Found(problem="p", problem_key="k", asked=4, right=1, row=2, source="int x;")
+    assert _line(found) == "p: 1 of 4 answers correct, the best has no speed"
+    assert _line(replace(found, right=0, row=None, source=None)) == "p: 0 of 4 answers correct"
+    given = replace(found, asked=0, right=0, row=None)
+    assert _line(given) == "p: nothing was asked, the given kernel is correct and was not timed"

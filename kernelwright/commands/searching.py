@@ -232,6 +232,8 @@ def _line(one: Found) -> str:
         line += " and at the target" if one.given else " and was not timed"
     if speed := one.again or one.first:
         line += f", best {speed.median:.2f} times ({speed.low:.2f} to {speed.high:.2f})"
+    elif one.asked and one.source is not None:
+        line += ", the best has no speed"
     if one.again and one.first:
         line += f", {one.first.median:.2f} when it was found"
     if one.given:
