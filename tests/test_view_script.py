@@ -329,8 +329,9 @@ def test_an_address_comes_back_as_it_was() -> None:
 
 def test_a_rollout_that_is_judged_again_is_shown_as_it_is_now(tmp_path: Path) -> None:
     lost = {"evaluation": verdict(Verdict.UNJUDGED), "reward": None}
-    store, view = RecordStore(tmp_path), RunsView([tmp_path])
+    store = RecordStore(tmp_path)
     store.append([rollout("grpo", 0, 0, **lost)])
+    view = RunsView([tmp_path])
     (data,) = re.findall(r'id="data">(.*?)</script>', view.page(live=False))
     before = view.since()
     assert before is not None

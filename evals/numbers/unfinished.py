@@ -14,7 +14,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.runs.folder import SEARCH_RESULTS, DamagedError, Document, Folder
+from kernelwright.data.runs.folder import (
+    SEARCH_RESULTS,
+    DamagedError,
+    Document,
+    Folder,
+    has_begun,
+)
 from kernelwright.data.runs.records import FILE as RECORDS_FILE
 from kernelwright.data.runs.records import Cursor, RecordStore
 from kernelwright.data.runs.stages import SEARCH
@@ -58,7 +64,7 @@ def evidence(run_dir: Path) -> Evidence:
         pass
     except ValueError:
         damage.append("summary.json could not be read; these numbers come from the records.")
-    if not records and not Folder(run_dir).recipe_file.exists():
+    if not records and not has_begun(run_dir):
         raise ValueError(f"{run_dir}: not a run: it holds neither a recipe nor records")
     summary = summarise(records, facts_so_far(run_dir, records), read_baselines(run_dir))
     ended = (run_dir / SEARCH_RESULTS).is_file()
