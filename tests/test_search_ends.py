@@ -23,7 +23,7 @@ def prompts_without_modules(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass
 class Unsteady(ScriptedJudge):
-    """As a machine judges that does not keep still; what is not `drifted` cannot be timed at all."""
+    """As a machine judges that does not keep still; all but `drifted` cannot be timed at all."""
 
     drifted: str = "right"
 
