@@ -19,7 +19,8 @@ LOST = verdict(Verdict.UNJUDGED)
 
 def code_of(found: list[JudgedAgain], monkeypatch: pytest.MonkeyPatch) -> int:
     """What the command ends with where these kernels were judged again so."""
-    monkeypatch.setattr(verifying.kernels, "verify_kernels", lambda *_: found)
+    judged_again = "kernelwright.evals.hub.verify_kernels.verify_kernels"
+    monkeypatch.setattr(judged_again, lambda *_: found)
     try:
         verifying.verify_kernels(Path("runs/search"), "me/kernels")
     except typer.Exit as ended:
