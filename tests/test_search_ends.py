@@ -1,4 +1,4 @@
-"""When a search of a problem ends before its budget is spent."""
+"""Which problems a search is of, and when it ends before its budget is spent."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from kernelwright.commands.searching import _line
+from kernelwright.commands.searching import _each_once, _line
 from kernelwright.data.runs.stages import SEARCH
 from kernelwright.envs.types import Evaluation, Record, Verdict
 from kernelwright.evals.numbers.search_results import Found
 from kernelwright.rl.policies.hf import ScriptedPolicy
 from kernelwright.rl.search.settings import DRIFT
-from tests.rollouts import ScriptedJudge
+from tests.rollouts import ScriptedJudge, task
 from tests.searches import searched, without_modules
 
 
@@ -56,3 +56,11 @@ def test_a_line_says_where_the_best_kernel_has_no_speed() -> None:
     assert _line(replace(found, right=0, row=None, source=None)) == "p: 0 of 4 answers correct"
     given = replace(found, asked=0, right=0, row=None)
     assert _line(given) == "p: nothing was asked, the given kernel is correct and was not timed"
+
+
+def test_a_problem_that_is_there_twice_is_searched_once_and_that_is_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one, other = task("a").problem, task("b").problem
+    assert _each_once([one, other, replace(one, name="copy")]) == [one, other]
+    assert capsys.readouterr().err == "left out, the same as a: copy\n"
