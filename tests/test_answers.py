@@ -25,8 +25,13 @@ from kernelwright.evals.evaluate.kernelbench_protocol import (
     official,
     read_opinions,
 )
-from kernelwright.evals.evaluate.model import EvalError
-from kernelwright.evals.evaluate.stored import ask_kernelbench, evaluate_answers, show_levels
+from kernelwright.evals.evaluate.model import Attempt, EvalError
+from kernelwright.evals.evaluate.stored import (
+    _question,
+    ask_kernelbench,
+    evaluate_answers,
+    show_levels,
+)
 from kernelwright.evals.numbers.summary import read_summary
 from tests.stored_answers import ANSWERS, INLINE_SHIFT, write_answers, write_suite
 
@@ -190,6 +195,25 @@ def test_an_interrupted_evaluation_ends_with_every_answer_once(done: Done, tmp_p
         )
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_an_evaluation_is_not_gone_on_with_under_another_rule(first: bool, tmp_path: Path) -> None:
+    answers, file = write_answers(tmp_path / "run"), tmp_path / "out" / "eval.json"
+    suite = load_suite(f"kernelbench:{write_suite(tmp_path / 'suite')}")
+    before, after = (
+        Attempt(file, _question(Stored(answers, torch_allowed=rule), suite, [], {}))
+        for rule in (first, not first)
+    )
+    before.open(resume=False)
+    before.save()
+    with pytest.raises(EvalError, match="asked another question: torch_allowed changed"):
+        after.open(resume=True)
+    before.open(resume=True)
+    older = json.loads(file.read_text())
+    del older["question"]["torch_allowed"]
+    file.write_text(json.dumps(older))
+    (after if first else before).open(resume=True)
+
+
 def test_a_second_opinion_is_asked_once(done: Done) -> None:
     kept = (done.out / "protocol-kernelbench" / "records.jsonl").read_bytes()
     suite = load_suite(f"kernelbench:{done.suite}")
@@ -229,6 +253,18 @@ def test_an_answer_in_pytorch_alone_is_an_answer_like_others(tmp_path: Path) -> 
     assert notes[0] == (
         "1 answers name no language, judged as inline: level_1_problem_1_sample_0_kernel.py"
     )
+
+
+def test_a_file_whose_name_says_no_problem_is_left_out_by_name(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    named = ("level_1_problem_1_sample_0_kernel.cpp", "level1_problem_1_sample_1_kernel.cpp")
+    for name in (*named, "eval_results.json", "level_1_problem_1_sample_0_prompt.txt"):
+        (folder / name).write_text("int x;")
+    found, notes = read_answers(Stored(folder), problems(tmp_path / "suite"))
+    assert [one.file for one in found] == [named[0]]
+    assert notes[-1].startswith("left out 1 files that are not named as level_1_problem_1_sample_0")
+    assert notes[-1].endswith(f": {named[1]}")
 
 
 def problems(root: Path) -> tuple[Problem, ...]:

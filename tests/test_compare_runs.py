@@ -17,6 +17,7 @@ from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.referee.resolution import GRAPHS
 from kernelwright.envs.types import Evaluation, Record, Verdict
 from kernelwright.evals.numbers.compare import Comparison, Side, compare, read_side
+from kernelwright.evals.numbers.unfinished import GIVEN
 from tests.nouns import correct, record, timing, verdict
 
 Answers = dict[str, list[Evaluation]]
@@ -149,6 +150,15 @@ def test_speeds_of_machines_that_differ_and_rates_of_untimed_sides_are_not_compa
 def test_what_was_asked_for_in_another_way_is_said() -> None:
     found = compare(side({"a": [RIGHT]}, temperature=0.0), side({"a": [RIGHT]}, temperature=1.0))
     assert found.remarks == ["temperature differs: 0.0 and 1.0"]
+
+
+def test_given_kernels_and_a_part_for_pytorch_on_one_side_alone_are_said() -> None:
+    plain = side({"a": [RIGHT]})
+    given = replace(plain, asked={GIVEN: "0123"})
+    assert compare(plain, given).remarks == ["kernels to improve on were given on one side alone"]
+    assert compare(given, given).remarks == []
+    allowed = replace(plain, records=[replace(one, torch_allowed=True) for one in plain.records])
+    assert compare(allowed, plain).remarks == ["PyTorch may compute a part on one side alone"]
 
 
 def test_a_run_is_compared_by_what_it_ended_with_and_a_side_by_its_name(tmp_path: Path) -> None:

@@ -264,3 +264,17 @@ def test_what_is_missing_is_one_line(tmp_path: Path) -> None:
     said = ranked(tmp_path / "board.json", run)
     assert "has no summary.json yet: --resume goes on with it" in said.stderr
     assert not (tmp_path / "board.json").exists()
+
+
+def test_a_run_of_which_most_answers_were_not_judged_is_refused_and_others_say_how_many(
+    tmp_path: Path,
+) -> None:
+    board, lost = tmp_path / "board.json", verdict(Verdict.UNJUDGED)
+    most = measured(tmp_path / "most", [[RIGHT]] * 3 + [[lost]] * 4)
+    refused = ranked(board, most)
+    assert (refused.exit_code, board.exists()) == (2, False)
+    assert "4 of its 7 answers were not judged: --resume judges them again" in refused.stderr
+    said = ranked(board, measured(tmp_path / "some", [[RIGHT]] * 4 + [[lost]] * 3))
+    assert said.exit_code == 0
+    assert " of 4 (3 unjudged) " in said.stdout
+    assert read_leaderboard(board).rows[0].unjudged == 3

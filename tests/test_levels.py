@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -12,17 +13,25 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from kernelwright.data.runs.records import RecordStore
+from kernelwright.data.suites.load import Suite
 from kernelwright.envs.judged import Response
 from kernelwright.envs.referee.tolerance import Expected
 from kernelwright.envs.types import Case, Evaluation, Problem, Task, Verdict
 from kernelwright.evals.evaluate.answers import Answer
 from kernelwright.evals.evaluate.eval_results import entry, write_eval_results
-from kernelwright.evals.evaluate.kernelbench_protocol import official, says_correct
+from kernelwright.evals.evaluate.kernelbench_protocol import (
+    official,
+    read_opinions,
+    says_correct,
+    second_opinions,
+)
+from kernelwright.evals.evaluate.stored import show_levels
 from kernelwright.evals.numbers.metrics import rate_interval, wilson
 from kernelwright.evals.numbers.summary import RunFacts, write_summary
 from kernelwright.evals.page.levels import SURELY, by_level, plain, print_levels, unjudged_lines
 from kernelwright.evals.page.report import write_report
 from tests.nouns import CODE, correct, record, timing, verdict
+from tests.rollouts import ScriptedJudge
 
 FACTS = RunFacts(
     model="answers of run",
@@ -171,3 +180,30 @@ def test_a_terminal_gets_a_table_and_a_file_gets_lines() -> None:
     print_levels(plain_console, levels)
     lines = plain_console.export_text().splitlines()
     assert [line.split(" · ")[0] for line in lines] == ["level 1", "level 10", SURELY]
+
+
+def test_an_answer_that_is_judged_again_is_asked_for_the_opinion_that_it_lacked(
+    tmp_path: Path,
+) -> None:
+    judge, store = ScriptedJudge(), RecordStore(tmp_path)
+    first, lost = (
+        record("eval", row=row, problem_key=PROBLEMS[0].key, source=f"right {row}", evaluation=one)
+        for row, one in ((1, correct()), (2, verdict(Verdict.UNJUDGED)))
+    )
+    store.append([first, lost])
+    second_opinions(tmp_path, PROBLEMS, judge, lambda _: None)
+    assert read_opinions(tmp_path) == {1: True}
+    store.take_back_unjudged()
+    store.append([replace(lost, evaluation=correct())])
+    second_opinions(tmp_path, PROBLEMS, judge, lambda _: None)
+    assert read_opinions(tmp_path) == {1: True, 2: True}
+    assert [sources for sources, _ in judge.calls] == [["right 1"], ["right 2"]]
+
+
+def test_who_reads_a_summary_while_levels_are_added_has_a_whole_one(tmp_path: Path) -> None:
+    RecordStore(tmp_path).append(RECORDS)
+    path, before = write_summary(tmp_path, FACTS), tmp_path / "before.json"
+    before.hardlink_to(path)
+    show_levels(tmp_path, Suite(spec="kernelbench:suite", problems=PROBLEMS))
+    assert "levels" in json.loads(path.read_text())
+    assert "levels" not in json.loads(before.read_text())

@@ -45,6 +45,20 @@ def test_its_recipe_has_its_name_and_trains_on_its_problems(
     assert "rft" in found.stages
 
 
+@pytest.mark.parametrize("folder", ["---", "_", "a b", "核"])
+def test_a_project_has_a_name_and_its_readme_says_what_it_measures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    done = CliRunner().invoke(app, ["new", "--", str(tmp_path / folder)])
+    assert done.exit_code == 0, done.output
+    monkeypatch.chdir(tmp_path / folder)
+    found = resolve(Path("recipe.yaml")).recipe
+    readme = Path("README.md").read_text(encoding="utf-8")
+    assert f"kernelwright eval runs/{found.name} --suite" in readme
+    assert "your own, which it did train on" in readme
+    assert found.data.held_out_suite == "starter:held_out"
+
+
 def test_a_folder_with_files_and_a_recipe_that_is_not_there_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("mine")
     done = CliRunner().invoke(app, ["new", str(tmp_path)])

@@ -354,3 +354,21 @@ def test_a_base_at_a_revision_is_named_apart_from_it_wherever_a_base_is_loaded(
     head, body = card(tree)
     assert head["base_model"] == "me/base"
     assert '"me/base", revision="v2",' in body
+
+
+def test_the_commands_on_a_card_measure_each_language_as_it_was_in_a_folder_of_its_own(
+    tmp_path: Path,
+) -> None:
+    run = run_folder(tmp_path)
+    asked = {"problems": 2, "samples": 3, "temperature": 1.0, "max_new_tokens": 99}
+    (run / "recipe.resolved.yaml").write_text(json.dumps({"name": "r", "eval": asked}))
+    summary = json.loads((run / "summary.json").read_text())
+    told = {"precision": "tf32", "dialects": {"cpp": {}, "triton": {}}}
+    (run / "summary.json").write_text(json.dumps(summary | told))
+    _, body = card(tree_of(run))
+    words = "kernelwright eval FOLDER --suite 'starter' --dialect {} -n 3 --temperature 1.0"
+    assert re.findall(r"^`(kernelwright eval .*)`", body, re.MULTILINE) == [
+        f"{words.format('cpp')} --max-new-tokens 99 --out runs/eval-cpp",
+        f"{words.format('triton')} --max-new-tokens 99 --precision tf32 --out runs/eval-triton",
+    ]
+    assert "The figures are of 2 problems at most" in body

@@ -15,7 +15,7 @@ from kernelwright.cli import app
 from kernelwright.commands.replay import find_problem
 from kernelwright.commands.search_folder import Wanted, search_model
 from kernelwright.data.runs.records import RecordStore, read_records
-from kernelwright.data.runs.stages import SEARCH_START
+from kernelwright.data.runs.stages import SEARCH, SEARCH_START
 from kernelwright.data.suites.load import load_problems
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.evals.hub.kernels import _names, publish_kernels, write_kernels
@@ -164,6 +164,26 @@ def test_a_kernel_that_a_search_was_given_is_not_published_as_found(
     RecordStore(tmp_path).append(given)
     with pytest.raises(PublishError, match="but for those that it was given"):
         write_kernels(tmp_path, PRIVATE, "MIT")
+
+
+def test_a_card_says_for_what_no_kernel_was_found_and_for_what_none_better_than_the_given_one(
+    found: Path, tmp_path: Path
+) -> None:
+    for name in ("search.json", "results.json"):
+        (tmp_path / name).write_bytes((found / name).read_bytes())
+    records = read_records(found)
+    (right, wrong) = sorted(
+        (one for one in records if one.stage == SEARCH), key=lambda one: one.evaluation.verdict
+    )
+    others = [
+        replace(right, stage=SEARCH_START, row=8, problem="kept", problem_key="8"),
+        replace(wrong, row=9, problem="kept", problem_key="8"),
+        replace(wrong, row=10, problem="unsolved", problem_key="9"),
+    ]
+    RecordStore(tmp_path).append([*records, *others])
+    card = (write_kernels(tmp_path, PRIVATE, "MIT") / "README.md").read_text(encoding="utf-8")
+    assert "No kernel was found for unsolved.\n" in card
+    assert "None better than the kernel that the search was given was found for kept.\n" in card
 
 
 def test_a_question_of_another_version_is_one_line(tmp_path: Path) -> None:

@@ -52,6 +52,15 @@ def test_a_new_recipe_has_its_values_and_starts_as_the_shipped_ones_do(tmp_path:
     assert recipes("new", str(file)) == (2, f"{file}: there is one already\n")
 
 
+@pytest.mark.parametrize("stem", ["my recipe", "größe", "核", "_", "3"])
+def test_a_new_recipe_has_a_name_that_it_may_have_whatever_its_file_is_called(
+    tmp_path: Path, stem: str
+) -> None:
+    file = tmp_path / f"{stem}.yaml"
+    assert recipes("new", str(file))[0] == 0
+    assert recipes("check", str(file)) == (0, f"{file}: ok\n")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

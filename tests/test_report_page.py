@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -143,6 +145,17 @@ def test_filters_say_how_many_problems_they_keep() -> None:
     }
     assert [(one.name, one.category) for one in found] == [("a", "norm"), ("b", "other")]
     assert (found[0].cells["after_sft"].correct, found[0].cells["after_sft"].n) == (1, 2)
+
+
+def test_a_problem_of_which_nothing_was_judged_is_neither_never_solved_nor_lost() -> None:
+    rows = [one for one in all_sides(["a", "b"]) if "greedy" not in one.stage]
+    lost: dict[str, Any] = {"evaluation": verdict(Verdict.UNJUDGED), "reward": None}
+    rows = [
+        replace(one, **lost) if (one.stage, one.problem) == ("eval_after", "b") else one
+        for one in rows
+    ]
+    kept = {one.kind: one.kept for one in filters(problem_rows(rows, {}))}
+    assert kept == {"all": 2, "always": 1, "partly": 0, "never": 0, "gained": 1, "lost": 0}
 
 
 def test_triples_are_not_what_it_tried_while_training(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from kernelwright.data.runs.records import read_records
 from kernelwright.data.triples.templates import triples_of
 from kernelwright.envs.types import Record, Verdict
+from kernelwright.evals.evaluate.model import draws_line
 from kernelwright.evals.evaluate.run import EvalSettings, count_left, evaluate
 from kernelwright.evals.numbers.summary import RunFacts, read_summary, summarise
 from kernelwright.preflight.check import preflight
@@ -129,6 +130,20 @@ def test_figures_of_each_language_stand_apart() -> None:
     assert summary["held_out"]["after"]["pass_at_k"] == {"1": pytest.approx(2 / 3)}
     assert summary["held_out"]["after"]["problems"] == 2
     assert "dialects" not in summarise([rows[0], rows[2]], facts)
+
+
+def test_what_pass_at_k_is_over_is_said_as_it_was_counted() -> None:
+    facts = RunFacts(
+        model="m", dialect="cpp", target="t", suite="s", date="d", seconds={}, categories={}
+    )
+    rows = [
+        row(number, ("cpp", "triton")[number // 2], "a", Verdict.CORRECT) for number in range(4)
+    ]
+    both, one = (
+        draws_line(summarise(some, facts)["held_out"]["after"]) for some in (rows, rows[:2])
+    )
+    assert both.endswith(" over 2 pairs of problem and language")
+    assert one.endswith(" over 1 problems")
 
 
 def test_rejection_sampling_keeps_a_kernel_of_each_language() -> None:

@@ -24,7 +24,7 @@ from kernelwright.envs.types import Record, Reward
 from kernelwright.evals.numbers.metrics import record_scores
 from kernelwright.evals.numbers.summary import mean_reward
 from kernelwright.evals.numbers.unfinished import readable_records
-from kernelwright.evals.page.report import LONGEST
+from kernelwright.evals.page.report import LONGEST, write_report
 from kernelwright.evals.page.view import RunsView
 from kernelwright.evals.page.view_curves import LOGGED, MAIN, run_curves
 from kernelwright.evals.page.view_rows import Place, Table, around_the_kernel
@@ -241,8 +241,10 @@ def test_a_folder_that_is_no_run_is_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "x.html").exists()
 
 
-def test_a_run_that_has_only_begun_is_shown(tmp_path: Path) -> None:
-    (tmp_path / "recipe.resolved.yaml").write_text("name: new\n")
+@pytest.mark.parametrize("file", ["recipe.resolved.yaml", "eval.json", "search.json"])
+def test_a_run_that_has_only_begun_is_shown(tmp_path: Path, file: str) -> None:
+    (tmp_path / file).write_text("{}\n")
+    assert "not finished" in write_report(tmp_path).read_text()
     view = RunsView([tmp_path])
     assert held(view.since()) == []
     run_of(tmp_path)

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from kernelwright.data.runs.records import RecordStore, answer_of
+from kernelwright.envs.types import Verdict
 from kernelwright.evals.page.charts import moving_mean, nice_ticks, step_ticks
 from kernelwright.evals.page.script import zipped
 from kernelwright.evals.page.view import SCRIPT, RunsView, names_of
+from tests.nouns import verdict
 from tests.page_script import on_a_page, value_of
 from tests.view_runs import EVIL, SHOWN, held, rollout, run_of
 
@@ -323,3 +325,44 @@ def test_an_address_comes_back_as_it_was() -> None:
     words = ["problem", "0", "a/b#é %", "</script>"]
     assert by_script(f"parts(address(...{json.dumps(words)}))") == words
     assert by_script("parts('#%')") == [""]
+
+
+def test_a_rollout_that_is_judged_again_is_shown_as_it_is_now(tmp_path: Path) -> None:
+    lost = {"evaluation": verdict(Verdict.UNJUDGED), "reward": None}
+    store = RecordStore(tmp_path)
+    store.append([rollout("grpo", 0, 0, **lost)])
+    view = RunsView([tmp_path])
+    (data,) = re.findall(r'id="data">(.*?)</script>', view.page(live=False))
+    before = view.since()
+    assert before is not None
+    store.take_back_unjudged()
+    store.append([rollout("grpo", 0, 0)])
+    first, second = on_a_page(
+        SCRIPT.text,
+        before=f"document.getElementById('data').textContent = '{data}';",
+        ready="view.runs.length",
+        gives="(() => { location.hash = '#rollout/0/grpo/0/0'; route(); "
+        f"const first = shown().detail; take({json.dumps(view.since(before['token']))}); "
+        "return [first, shown().detail] })()",
+    )
+    assert "unjudged" in first
+    assert "unjudged" not in second
+    assert "correct" in second
+
+
+def test_of_a_group_and_of_children_beyond_a_page_the_number_is_said(tmp_path: Path) -> None:
+    start = rollout("search", 0, 0)
+    made = {"problem": "p0", "problem_key": "k0", "parent": answer_of(start).key}
+    RecordStore(tmp_path).append([start, *(rollout("search", 0, n, **made) for n in range(1, 251))])
+    (data,) = re.findall(r'id="data">(.*?)</script>', RunsView([tmp_path]).page(live=False))
+    first, later = on_a_page(
+        SCRIPT.text,
+        before=f"document.getElementById('data').textContent = '{data}';",
+        ready="view.runs.length",
+        gives="[0, 230].map(row => { location.hash = `#rollout/0/search/0/${row}`; route(); "
+        "return shown().detail })",
+    )
+    assert "251 rollouts of this group, of which 1 to 100: " in first
+    assert "and 150 more" in first
+    assert "251 rollouts of this group, of which 201 to 251: " in later
+    assert "230 (this)" in later

@@ -90,6 +90,12 @@ class Folder:
         return found
 
 
+def has_begun(folder: Path) -> bool:
+    """Whether a run, an evaluation or a search has begun there."""
+    begun = (RECIPE_FILE, EVALUATION_FILE, SEARCH_FILE)
+    return any((folder / name).exists() for name in begun)
+
+
 def mapping(path: Path, parse: Callable[[str], Any]) -> Document | None:
     """What a file holds; None where there is none. Raises DamagedError where it is no mapping."""
     try:

@@ -27,7 +27,8 @@ from kernelwright.rewards.price import price
 
 STAGE = "eval"
 LAYOUT = "level_1_problem_1_sample_0_kernel.py"
-FILE = re.compile(r"level_(\d+)_problem_(\d+)_sample_(\d+)_kernel\.(py|cpp|cu)")
+KINDS = "py|cpp|cu"
+FILE = re.compile(rf"level_(\d+)_problem_(\d+)_sample_(\d+)_kernel\.({KINDS})")
 NAMED = "(a stored answer: {})"
 """The prompt of a record, with the file's name."""
 Place = tuple[int, int, int]
@@ -88,7 +89,8 @@ def read_answers(stored: Stored, problems: Sequence[Problem]) -> tuple[list[Answ
     twice = [name for name, n in Counter(map(_place, answers)).items() if n > 1]
     if twice:
         raise AnswersError(f"{folder} has two answers for sample {twice[0][1]} of {twice[0][0]}")
-    return answers, [*_unnamed(stored, answers), *_notes(answers, len(places), problems)]
+    notes = [*_unnamed(stored, answers), *_notes(answers, len(places), problems)]
+    return answers, [*notes, *_misnamed(folder)]
 
 
 def _unnamed(stored: Stored, answers: Sequence[Answer]) -> list[str]:
@@ -97,6 +99,16 @@ def _unnamed(stored: Stored, answers: Sequence[Answer]) -> list[str]:
     found = [one.file for one in files if one.response.source and not _signs(one.response.source)]
     shown = ", ".join(found[:3]) + (", …" if len(found) > 3 else "")
     return [f"{len(found)} answers name no language, judged as inline: {shown}"] if found else []
+
+
+def _misnamed(folder: Path) -> list[str]:
+    """Which files are left out because nothing in their names says what they answer."""
+    kinds = {f".{kind}" for kind in KINDS.split("|")}
+    found = [one.name for one in folder.iterdir() if one.suffix in kinds]
+    others = sorted(one for one in found if not FILE.fullmatch(one))
+    shown = ", ".join(others[:3]) + (", …" if len(others) > 3 else "")
+    line = f"left out {len(others)} files that are not named as {LAYOUT}: {shown}"
+    return [line] if others else []
 
 
 def _of_file(stored: Stored, path: Path, sample: int, problem: Problem, row: int) -> Answer:

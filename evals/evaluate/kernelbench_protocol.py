@@ -81,7 +81,7 @@ SPEED_DIFFERENCES = (
 STAYS_TRAINING = "\n\nModel.eval = lambda self: self\n"
 UNSEEN = ("out_of_bounds", "other_parameters")
 """Reasons of ours that its rule knows nothing about: it compares values only."""
-NOT_RUN = (Verdict.BUILD_FAILED, Verdict.NO_KERNEL, Verdict.UNJUDGED)
+NOT_RUN = (Verdict.BUILD_FAILED, Verdict.NO_KERNEL)
 
 
 def official(problem: Problem) -> Problem:
@@ -110,21 +110,27 @@ def second_opinions(
 ) -> list[Record]:
     """One record for each of the folder's: the same source, judged on the official problem.
 
-    Resumable. What was not built or not judged keeps its evaluation: it has no outputs to compare.
+    Resumable. What was not built keeps its evaluation: it has no outputs to compare. What was not
+    judged has none yet: once it is judged again, it is asked for.
     """
     store = RecordStore(folder / FOLDER)
     store.path.parent.mkdir(exist_ok=True)
     store.cut_unfinished()
     done = {one.row for one in store.read()}
     by_key = {one.key: official(one) for one in problems}
-    answers = without_given(read_records(folder))
-    known = [one for one in answers if one.problem_key in by_key]
+    known = [one for one in answers_judged(folder) if one.problem_key in by_key]
     left = [one for one in known if one.row not in done]
     for batch in in_batches(left, judge):
         found = _judged(batch, by_key, judge)
         store.append(found)
         on_batch(found)
     return store.read()
+
+
+def answers_judged(folder: Path) -> list[Record]:
+    """The answers of a folder that an opinion may be asked on."""
+    answers = without_given(read_records(folder))
+    return [one for one in answers if one.evaluation.verdict is not Verdict.UNJUDGED]
 
 
 def read_opinions(folder: Path) -> dict[int, bool | None]:

@@ -39,6 +39,7 @@ from kernelwright.evals.numbers.summary import RunFacts, cards, float32, write_s
 from kernelwright.evals.page.levels import unjudged_lines
 from kernelwright.evals.page.report import (
     clock,
+    drawn_over,
     over_the_least_time,
     percent,
     speedup,
@@ -198,11 +199,11 @@ def print_scores(console: Console, rows: Mapping[str, Scores]) -> None:
 
 
 def draws_line(measured: Mapping[str, Any]) -> str:
-    """pass@k of a side for each k above 1, and over how many problems each is."""
+    """pass@k of a side for each k above 1, and over what each is."""
     found = [(k, share) for k, share in measured.get("pass_at_k", {}).items() if k != "1"]
-    intervals, problems = measured.get("pass_at_k_ci", {}), measured.get("pass_at_k_problems", {})
+    intervals = measured.get("pass_at_k_ci", {})
     return " · ".join(
-        f"pass@{k} {sure(share, intervals[k])} over {problems[k]} problems" for k, share in found
+        f"pass@{k} {sure(share, intervals[k])} over {drawn_over(measured, k)}" for k, share in found
     )
 
 
@@ -246,6 +247,7 @@ def held_alone(folder: Path) -> Iterator[None]:
 
 KNEW_NO_OTHER = {
     "precision": Precision.IEEE,
+    "torch_allowed": False,
     "more_dialects": [],
     "surrogate": "off",
     "judged": True,

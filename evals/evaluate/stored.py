@@ -18,6 +18,7 @@ from kernelwright.data.suites.load import Suite
 from kernelwright.envs.judge import BatchJudge
 from kernelwright.envs.referee.reasons import BESIDE_TORCH
 from kernelwright.envs.remote.open_judge import open_judge
+from kernelwright.envs.system.paths import write_whole
 from kernelwright.envs.types import Record, Verdict, content_hash
 from kernelwright.evals.evaluate.answers import (
     STAGE,
@@ -39,6 +40,7 @@ from kernelwright.evals.evaluate.kernelbench_protocol import (
     DIFFERENCES,
     FOLDER,
     SPEED_DIFFERENCES,
+    answers_judged,
     read_opinions,
     second_opinions,
 )
@@ -141,8 +143,7 @@ def ask_kernelbench(
     out_dir: Path, suite: Suite, judges: Callable[[], BatchJudge] = open_judge
 ) -> None:
     """Asks for KernelBench's own opinion on every record of an evaluation folder; resumable."""
-    records = without_given(read_records(out_dir))
-    done = RecordStore(out_dir / FOLDER).read()
+    records, done = answers_judged(out_dir), RecordStore(out_dir / FOLDER).read()
     with judges() as judge, Judging(SECOND_STAGE, len(records), done) as progress:
         second_opinions(out_dir, suite.problems, judge, progress.judged)
 
@@ -170,7 +171,7 @@ def show_levels(out_dir: Path, suite: Suite, answers: Path | None = None) -> Non
     if any("tf32" in dict(one.evaluation.facts) for one in records):
         summary["kernelbench_speed_differences"] = list(SPEED_DIFFERENCES)
     text = json.dumps(summary, indent=2, ensure_ascii=False)
-    (out_dir / "summary.json").write_text(text + "\n", encoding="utf-8")
+    write_whole(out_dir / "summary.json", text + "\n")
     write_report(out_dir)
 
 
@@ -192,6 +193,6 @@ def _question(
     keys = [one.key for one in suite.problems]
     given = keys_of_given(suite)
     asked = {"suite": suite.spec, "problems": keys, "files": files, "given": given}
-    rule = {"torch_allowed": True} if stored.torch_allowed else {}
+    rule = {"torch_allowed": stored.torch_allowed, "precision": stored.precision}
     how = {key: written[key] for key in ("model", "temperature", "max_new_tokens") if written}
-    return {"answers": str(stored.folder), **asked, **rule, **how, "precision": stored.precision}
+    return {"answers": str(stored.folder), **asked, **rule, **how}

@@ -16,7 +16,8 @@ from kernelwright.data.importers.sets.all_sets import named_by_hub
 from kernelwright.data.runs.folder import DamagedError, Folder
 from kernelwright.data.runs.records import read_records
 from kernelwright.data.suites.load import load_suite, public_spec
-from kernelwright.envs.types import Record, Verdict
+from kernelwright.envs.dialects import DIALECTS
+from kernelwright.envs.types import Precision, Record, Verdict
 from kernelwright.evals.hub.upload import PublishError, Target
 from kernelwright.evals.numbers.public_name import REPOSITORY
 from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES, dialects_of, float32
@@ -30,7 +31,7 @@ from kernelwright.evals.page.report import (
 )
 from kernelwright.rl.models.load import at_revision, hub_answers
 from kernelwright.rl.models.weights import EMBEDDED
-from kernelwright.rl.recipe.schema import ModelSection, Recipe
+from kernelwright.rl.recipe.schema import EvalSection, ModelSection, Recipe
 
 if TYPE_CHECKING:
     from kernelwright.rl.models.gguf_file import GgufFile
@@ -81,6 +82,7 @@ def model_card(
         environment=environment_rows(env),
         training=[*_data_rows(recipe, records), *_hyper_parameters(recipe)],
         code=_code(env),
+        again=_measured_again(summary, recipe.eval),
         recipe=yaml.safe_dump(public_recipe(recipe), sort_keys=False, allow_unicode=True),
         merged=merged,
         gguf=gguf,
@@ -262,6 +264,20 @@ def _adapter(model: ModelSection) -> str:
     lora = model.lora
     targets = lora.targets if isinstance(lora.targets, str) else ", ".join(lora.targets)
     return f"rank {lora.rank}, alpha {lora.alpha}, dropout {lora.dropout:g}, {targets}"
+
+
+def _measured_again(summary: Mapping[str, Any], asked: EvalSection) -> list[str]:
+    """The command that measures it again, one for each language, in a folder of its own."""
+    dialects, tf32 = dialects_of(summary), summary.get("precision") == Precision.TF32
+    suite = f"--suite '{summary['suite']}'"
+    sampled = f"-n {asked.samples} --temperature {asked.temperature}"
+    limit = f"--max-new-tokens {asked.max_new_tokens}"
+    return [
+        f"kernelwright eval FOLDER {suite} --dialect {one} {sampled} {limit}"
+        + " --precision tf32" * (tf32 and DIALECTS[one].runs_on_gpu)
+        + f" --out runs/eval-{one}" * (len(dialects) > 1)
+        for one in dialects
+    ]
 
 
 def _code(env: Mapping[str, Any]) -> str:

@@ -185,7 +185,7 @@ def _card(
         "license": "other" if several else licences[0].lower(),
         "tags": ["kernelwright", "kernels", str(question["dialect"])],
     }
-    found = {one.found.problem_key for one in kernels}
+    others = [one for one in found_in(records) if one.row is None]
     asked = [one for one in records if one.stage == SEARCH]
     template = card_template("kernels.md.j2")
     page: str = template.render(
@@ -195,7 +195,8 @@ def _card(
         suffix=suffix_of(str(question["dialect"])),
         callable=[one.name for one in kernels if not one.no_module],
         without={one.name: one.no_module for one in kernels if one.no_module},
-        unsolved=sorted({plain(one.problem) for one in records if one.problem_key not in found}),
+        unsolved=sorted(plain(one.problem) for one in others if one.source is None),
+        given_best=sorted(plain(one.problem) for one in others if one.source is not None),
         model=public_name(str(question["model"])),
         suite=public_spec(str(question["searched"])),
         question=question,

@@ -27,7 +27,12 @@ class JudgedAgain:
     @property
     def holds(self) -> bool:
         """Whether it is still correct, or could not be judged here."""
-        return self.evaluation.verdict in (Verdict.CORRECT, Verdict.UNJUDGED)
+        return self.evaluation.verdict is Verdict.CORRECT or not self.is_judged
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the judge reached a verdict."""
+        return self.evaluation.verdict is not Verdict.UNJUDGED
 
 
 def verify_kernels(

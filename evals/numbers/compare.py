@@ -27,7 +27,7 @@ from kernelwright.evals.numbers.metrics import (
     scores,
 )
 from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES, group
-from kernelwright.evals.numbers.unfinished import asked_how, readable_records
+from kernelwright.evals.numbers.unfinished import GIVEN, asked_how, readable_records
 
 LAST = ("measured", "after", "after_sft", "before", "greedy", "greedy_sft")
 """Where only a run is named, its side is the first of these that it has."""
@@ -174,6 +174,12 @@ def _unlike(first: Side, second: Side) -> Iterator[str]:
     ]
     if dialects[0] != dialects[1]:
         yield f"the languages differ: {dialects[0]} and {dialects[1]}"
+    given = [GIVEN in side.asked for side in (first, second)]
+    if given[0] != given[1]:
+        yield "kernels to improve on were given on one side alone"
+    allowed = [any(one.torch_allowed for one in side.records) for side in (first, second)]
+    if allowed[0] != allowed[1]:
+        yield "PyTorch may compute a part on one side alone"
 
 
 def _apart(sides: Sequence[Mapping[str, Sequence[Record]]], shared: Sequence[str]) -> Iterator[str]:

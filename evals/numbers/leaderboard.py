@@ -24,7 +24,7 @@ from kernelwright.evals.numbers.compare import as_ratio, find_side, surely_worse
 from kernelwright.evals.numbers.metrics import Gain, Interval, paired_gain, record_scores
 from kernelwright.evals.numbers.public_name import public_name
 from kernelwright.evals.numbers.summary import group, read_summary
-from kernelwright.evals.numbers.unfinished import asked_how
+from kernelwright.evals.numbers.unfinished import GIVEN, asked_how
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +55,9 @@ class Result:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One model as it was measured. `key` names question and records by content: measured again,
-    a model has another row. `environments` are those that its answers were judged in, `machine`
-    says so to a reader, and `results` has the figures of each problem, by its key."""
+    a model has another row. `answers` were judged, and `unjudged` ones were not. `environments` are
+    those that its answers were judged in, `machine` says so to a reader, and `results` has the
+    figures of each problem, by its key."""
 
     key: str
     model: str
@@ -65,6 +66,7 @@ class Row:
     question: Question
     answers: int
     correct: int
+    unjudged: int = 0
     correct_rate: float | None
     correct_rate_ci: Interval | None
     fast_1: float | None
@@ -145,11 +147,14 @@ def add_rows(path: Path, rows: Sequence[Row]) -> Leaderboard:
 
 def row_of(address: str) -> Row:
     """The row of what `RUN` or `RUN:SIDE` names. Raises OSError, and ValueError where it was not
-    measured to its end."""
+    measured to its end, and where most of its answers were not judged."""
     folder, side, records = find_side(address)
     found = record_scores(records)
     if not found.n:
         raise ValueError(f"{address}: none of its {len(records)} answers was judged")
+    if found.unjudged > found.n:
+        lost = f"{found.unjudged} of its {len(records)} answers"
+        raise ValueError(f"{address}: {lost} were not judged: --resume judges them again")
     try:
         summary = read_summary(folder)
     except FileNotFoundError:
@@ -167,6 +172,7 @@ def row_of(address: str) -> Row:
         question=question,
         answers=found.n,
         correct=found.correct,
+        unjudged=found.unjudged,
         correct_rate=found.correct_rate,
         correct_rate_ci=found.correct_rate_ci,
         fast_1=found.fast_1,
@@ -208,7 +214,7 @@ def _question(folder: Path, side: str, records: Sequence[Record]) -> Question:
         max_new_tokens=asked.get("max_new_tokens"),
         precision=asked["precision"],
         torch_allowed=any(one.torch_allowed for one in records),
-        given=asked.get("the given kernels"),
+        given=asked.get(GIVEN),
     )
 
 

@@ -14,7 +14,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kernelwright.data.runs.folder import SEARCH_RESULTS, DamagedError, Document, Folder
+from kernelwright.data.runs.folder import (
+    SEARCH_RESULTS,
+    DamagedError,
+    Document,
+    Folder,
+    has_begun,
+)
 from kernelwright.data.runs.records import FILE as RECORDS_FILE
 from kernelwright.data.runs.records import Cursor, RecordStore
 from kernelwright.data.runs.stages import SEARCH
@@ -22,6 +28,9 @@ from kernelwright.data.suites.load import SuiteError, load_suite
 from kernelwright.envs.types import Precision, Record, content_hash
 from kernelwright.evals.numbers.compiled_baselines import read_baselines
 from kernelwright.evals.numbers.summary import RunFacts, cards, read_summary, summarise
+
+GIVEN = "the given kernels"
+"""What names them among what was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +64,7 @@ def evidence(run_dir: Path) -> Evidence:
         pass
     except ValueError:
         damage.append("summary.json could not be read; these numbers come from the records.")
-    if not records and not Folder(run_dir).recipe_file.exists():
+    if not records and not has_begun(run_dir):
         raise ValueError(f"{run_dir}: not a run: it holds neither a recipe nor records")
     summary = summarise(records, facts_so_far(run_dir, records), read_baselines(run_dir))
     ended = (run_dir / SEARCH_RESULTS).is_file()
@@ -110,7 +119,7 @@ def asked_how(run_dir: Path, side: str) -> dict[str, Any]:
     known = {key: section[key] for key in ("temperature", "max_new_tokens") if key in section}
     known["precision"] = _precision(recipe, question)
     if given := _section(question, "given"):
-        known["the given kernels"] = content_hash(*map(str, sorted(given.items())))
+        known[GIVEN] = content_hash(*map(str, sorted(given.items())))
     if commit := _readable(folder.environment).get("commit"):
         known["the code's commit"] = commit
     return {**known, "temperature": 0.0} if side.startswith("greedy") else known

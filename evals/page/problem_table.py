@@ -91,8 +91,10 @@ def _cell(records: Sequence[Record]) -> Cell:
 def _kinds(cells: Mapping[str, Cell]) -> tuple[str, ...]:
     pair = _compared(list(cells))
     last = cells[pair[1]] if pair else list(cells.values())[-1]
+    if not last.n:
+        return ()  # nothing was judged
     now = "never" if not last.correct else "always" if last.correct == last.n else "partly"
-    if not pair:
+    if not pair or not cells[pair[0]].n:
         return (now,)
     change = _rate(last) - _rate(cells[pair[0]])
     return (now, "gained") if change > 0 else (now, "lost") if change < 0 else (now,)
@@ -108,4 +110,4 @@ def _compared(sides: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _rate(cell: Cell) -> float:
-    return cell.correct / cell.n if cell.n else 0.0
+    return cell.correct / cell.n

@@ -177,6 +177,7 @@ def page_template(name: str) -> Any:
         "speedup": speedup,
         "sure": sure,
         "over_the_least_time": over_the_least_time,
+        "drawn_over": drawn_over,
         "clock": clock,
         "clip": clip,
         "breakable": breakable,
@@ -216,6 +217,19 @@ def sure(value: float | None, interval: Interval | None, said: Shown = percent) 
     if value is None or interval is None:
         return said(value)
     return f"{said(value)} [{said(interval[0])}, {said(interval[1])}]"
+
+
+def drawn_over(side: Mapping[str, Any], k: str) -> str:
+    """Over what a side's pass@k is: problems; of several languages each problem in each of them.
+
+    >>> drawn_over({"problems": 2, "pass_at_k_problems": {"4": 2}}, "4")
+    '2 problems'
+    >>> drawn_over({"problems": 2, "pass_at_k_problems": {"4": 3}}, "4")
+    '3 pairs of problem and language'
+    """
+    count = side["pass_at_k_problems"][k]
+    several = max(side["pass_at_k_problems"].values()) > side["problems"]
+    return f"{count} {'pairs of problem and language' if several else 'problems'}"
 
 
 def over_the_least_time(side: Mapping[str, Any]) -> str:

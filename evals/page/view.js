@@ -82,14 +82,14 @@ function item(row) {
 
 function showRollouts(row) {
   view.found = chosenRows(shownRuns(), wanted());
-  const changed = !view.detailed || row !== view.row || row?.group.length !== view.detailed;
+  const changed = !view.detailed || row !== view.drawn || row?.group.length !== view.detailed;
   if (row && row !== view.row) view.pages.rollouts = Math.floor(Math.max(0, view.found.indexOf(row)) / AT_ONCE);
   view.row = row;
   const shown = pageOf(view.found, view.pages.rollouts || 0, AT_ONCE), place = view.found.indexOf(row);
   at("list").replaceChildren(pager(shown, view.found.length, turn("rollouts")), ...shown.items.map(item));
   at("place").textContent = row ? (place < 0 ? "not among those that fit" : `${place + 1} of ${view.found.length}`) : "choose a rollout";
   if (changed) at("detail").replaceChildren(...(row ? rolloutDetail(row, view.stages, choose) : []));
-  view.detailed = row?.group.length;
+  [view.drawn, view.detailed] = [row, row?.group.length];
   const list = at("list"), on = list.querySelector(".on");
   if (changed && on) list.scrollTop += on.getBoundingClientRect().top - list.getBoundingClientRect().top - list.clientHeight / 2;
 }

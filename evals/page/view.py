@@ -17,7 +17,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from kernelwright.data.runs.folder import EVALUATION_FILE, Folder
+from kernelwright.data.runs.folder import Folder, has_begun
 from kernelwright.data.runs.metrics import MetricsFile
 from kernelwright.data.runs.records import Cursor, RecordStore
 from kernelwright.data.runs.stages import NO_ANSWERS
@@ -41,8 +41,7 @@ class RunView:
         self.folder, self.name = folder, name
         self._cursor = Cursor(RecordStore(folder), skip_damaged=True)
         self._metrics = MetricsFile(folder)
-        files = (Folder(folder).recipe_file, folder / EVALUATION_FILE, self._cursor.path)
-        if not any(one.exists() for one in files):
+        if not has_begun(folder) and not self._cursor.path.exists():
             raise ValueError(f"{folder}: not a run: it holds neither a recipe nor records")
         self._categories = categories_of(folder)
         self._start()

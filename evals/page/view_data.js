@@ -21,7 +21,8 @@ function added(run, row) {
   row.group.push(row);
   run.byId.set(row.id, row);
   if (row.key && !run.byKey.has(row.key)) run.byKey.set(row.key, row);
-  if (row.parent) run.madeFrom.set(row.parent, [...(run.madeFrom.get(row.parent) || []), row]);
+  if (row.parent && !run.madeFrom.has(row.parent)) run.madeFrom.set(row.parent, []);
+  if (row.parent) run.madeFrom.get(row.parent).push(row);
   run.rows.push(row);
 }
 

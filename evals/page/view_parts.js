@@ -52,14 +52,16 @@ function mark(row) {
 }
 
 function siblings(row, stages) {
-  // The rows of its group beside it, with what each was paid.
+  // The rows of its group beside it, with what each was paid; of a large group the page that it is on.
   const turns = row.group.some(one => one.turn || one.trajectory);
   const heads = ["rollout", ...(turns ? ["trajectory, turn"] : []), "verdict", "reason", "speedup", "reward", "credit"];
-  const lines = row.group.slice(0, AT_ONCE).map(one => [
+  const shown = pageOf(row.group, Math.floor(row.group.indexOf(row) / AT_ONCE), AT_ONCE);
+  const part = shown.last ? `, of which ${shown.first + 1} to ${shown.first + shown.items.length}` : "";
+  const lines = shown.items.map(one => [
     one === row ? el("b", "", `${one.row} (this)`) : link(String(one.row), ...rollout(one)),
     ...(turns ? [`${one.trajectory}, ${one.turn}`] : []), mark(one), one.reason, one.speed === null ? "–" : speedText(one), figure(one.reward), figure(one.credit),
   ]);
-  return fold(`${row.group.length} rollouts of this group: ${known(stages, row.stage, row.stage)}, step ${row.step}`, true, table("left", heads, lines));
+  return fold(`${row.group.length} rollouts of this group${part}: ${known(stages, row.stage, row.stage)}, step ${row.step}`, true, table("left", heads, lines));
 }
 
 function lineage(row) {
@@ -67,10 +69,11 @@ function lineage(row) {
   const one = found => link(`${found.id}${found.speed === null ? "" : ` ${times(found.speed)}`}`, ...rollout(found));
   const named = key => row.run.byKey.has(key) ? one(row.run.byKey.get(key)) : el("span", "dim", "a kernel of no rollout here");
   const turns = row.group.filter(other => other.trajectory === row.trajectory).sort((a, b) => a.turn - b.turn);
+  const children = row.run.madeFrom.get(row.key) || [], more = children.length - AT_ONCE;
   const lines = {
     "made from": row.parent ? [named(row.parent)] : [],
     "its prompt showed": row.exemplars.map(named),
-    "made from it": (row.run.madeFrom.get(row.key) || []).slice(0, AT_ONCE).map(one),
+    "made from it": [...children.slice(0, AT_ONCE).map(one), ...(more > 0 ? [`and ${more} more`] : [])],
     "turns of its trajectory": turns.some(other => other.turn) ? turns.map(one) : [],
   };
   return Object.entries(lines).filter(([, some]) => some.length).map(([title, some]) => el("p", "links", `${title}: `, ...some.flatMap(it => [it, " "])));

@@ -105,6 +105,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     from kernelwright.evals.page.report import speedup, sure
 
     rate = f"{sure(row.correct_rate, row.correct_rate_ci)} of {row.answers}"
+    rate += f" ({row.unjudged} unjudged)" if row.unjudged else ""
     fast = sure(row.fast_1, row.fast_1_ci)
     speed = sure(row.geomean_speedup, row.geomean_speedup_ci, speedup)
     return row.model, row.run, rate, fast, speed, row.date

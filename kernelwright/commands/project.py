@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kernelwright.commands.recipe_files import begun
+from kernelwright.commands.recipe_files import begun, name_of
 from kernelwright.commands.shared import told
 
 app = typer.Typer()
@@ -59,7 +58,8 @@ See what training costs here, train, and go on after an interruption:
     accelerate launch recipe.yaml
     accelerate launch recipe.yaml --resume
 
-Measure the trained model, have it search for a fast kernel, and look at what it wrote:
+The report of the run measures it on problems that it never trained on. Measure the trained model on
+your own, which it did train on; have it search for a fast kernel; and look at what it wrote:
 
     kernelwright eval runs/{name} --suite kernelbench:problems -n 4 --temperature 1 --out runs/eval
     kernelwright search problems/level1/3_Softmax.py --model runs/{name}
@@ -92,7 +92,7 @@ def new(
     """Begin a project: a recipe, five modules to replace by your own, a check for CI."""
     from kernelwright.recipe.resolve import SHIPPED
 
-    name = re.sub(r"[^\w.-]+", "-", folder.resolve().name).strip("-._")
+    name = name_of(folder.resolve().name)
     with told(OSError, ValueError):
         if not (SHIPPED / f"{base}.yaml").is_file():
             raise ValueError(f"--from {base}: no such recipe: kernelwright recipes list")

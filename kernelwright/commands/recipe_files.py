@@ -105,7 +105,7 @@ def new(
     from kernelwright.recipe.resolve import RecipeError, parse_overrides, resolve
 
     try:
-        values = {"name": file.stem} | parse_overrides(overrides or []).values
+        values = {"name": name_of(file.stem)} | parse_overrides(overrides or []).values
         resolve(Path(base), overrides or [])
     except RecipeError as error:
         _refuse(error.lines)
@@ -115,6 +115,15 @@ def new(
             raise typer.Exit(MISUSED)
         file.write_text(begun(file, base, values), encoding="utf-8")
     typer.echo(f"accelerate launch {file}")
+
+
+def name_of(text: str) -> str:
+    """A recipe's name, of that of a file or a folder.
+
+    >>> name_of("my größe"), name_of("核")
+    ('my-gr-e', 'project')
+    """
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._") or "project"
 
 
 def begun(file: Path, base: str, values: dict[str, object]) -> str:

@@ -12,10 +12,11 @@ from kernelwright.commands.option_types import AskedDialect, Kinds, Mode, Start,
 from kernelwright.commands.shared import FAILED, judging, told
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from kernelwright.commands.search_folder import Wanted
     from kernelwright.data.suites.load import Suite
+    from kernelwright.envs.types import Problem
     from kernelwright.evals.numbers.search_results import Found
     from kernelwright.rl.search.kinds import Choice
     from kernelwright.rl.search.surrogate import Surrogate as Chosen
@@ -180,7 +181,7 @@ def _suite(what: str, first: int | None) -> Suite:
     whole = load_suite(what)
     for note in whole.notes:
         typer.echo(note, err=True)
-    asked = whole.problems[:first]
+    asked = _each_once(whole.problems[:first])
     with told_while_waiting(lambda: RUN):
         silent = broken(asked)
     for one in asked:
@@ -191,6 +192,16 @@ def _suite(what: str, first: int | None) -> Suite:
     if len(silent) == len(asked):
         raise ValueError(f"{what} has no problem that can be searched")
     return Suite(spec=whole.spec, problems=tuple(one for one in asked if one.key not in silent))
+
+
+def _each_once(problems: Sequence[Problem]) -> list[Problem]:
+    """The problems without copies of earlier ones, which a search knows by what they hold; prints
+    what was left out."""
+    found: dict[str, Problem] = {}
+    for one in problems:
+        if (same := found.setdefault(one.key, one)) is not one:
+            typer.echo(f"left out, the same as {same.name}: {one.name}", err=True)
+    return list(found.values())
 
 
 def _options(pairs: list[str]) -> dict[str, Any]:
@@ -232,6 +243,8 @@ def _line(one: Found) -> str:
         line += " and at the target" if one.given else " and was not timed"
     if speed := one.again or one.first:
         line += f", best {speed.median:.2f} times ({speed.low:.2f} to {speed.high:.2f})"
+    elif one.asked and one.source is not None:
+        line += ", the best has no speed"
     if one.again and one.first:
         line += f", {one.first.median:.2f} when it was found"
     if one.given:

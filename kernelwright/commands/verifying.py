@@ -42,12 +42,17 @@ def _judge(recipe: Recipe) -> BatchJudge:
 
 
 def _holds(published: str, found: Verified) -> bool:
-    """Prints a model beside its run; whether it is not surely worse. The same answers cannot be
-    slower but by what else the machine did."""
+    """Prints a model beside its run; whether it was judged, and is not surely worse. The same
+    answers cannot be slower but by what else the machine did."""
     print_comparison(found.comparison)
     typer.echo(
         f"{published}: {found.same} of {found.asked} answers are the run's own, to the letter"
     )
+    if found.comparison.correct_rate is None:
+        typer.echo(
+            f"{published}: no problem was judged on both sides: nothing is verified", err=True
+        )
+        return False
     worse = found.comparison.surely_worse
     if found.same == found.asked and set(worse) <= SPEEDS:
         if worse:
@@ -59,13 +64,17 @@ def _holds(published: str, found: Verified) -> bool:
 
 
 def verify_kernels(search: Path, published: str) -> None:
-    """Prints the new verdict on each published kernel; exits where one is not correct."""
+    """Prints the new verdict on each published kernel; exits where one is not correct, or none was
+    judged."""
     with judging(), told(ValueError, OSError, ModelError, about=search):
         found = kernels.verify_kernels(search, published, open_judge)
     for one in found:
         typer.echo(_line(one))
     if wrong := [one.name for one in found if not one.holds]:
         typer.echo(f"{published}: not correct any more: {', '.join(wrong)}", err=True)
+        raise typer.Exit(FAILED)
+    if not any(one.is_judged for one in found):
+        typer.echo(f"{published}: no kernel was judged here: nothing is verified", err=True)
         raise typer.Exit(FAILED)
 
 

@@ -10,6 +10,9 @@ from kernelwright.rl.search.archive import Archive
 from kernelwright.rl.search.kinds import Choice
 from kernelwright.rl.search.surrogate import Surrogate
 
+DRIFT = "baseline_drift"
+"""A fact of kernels without a speed that could be timed: the machine did not keep still."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSettings:
@@ -47,8 +50,8 @@ class SearchSettings:
         return min(self.batch, self.budget - step * self.batch)
 
     def is_reached(self, archive: Archive) -> bool:
-        """Whether the target is reached; where nothing is timed, whether a kernel is right."""
+        """Whether the target is reached; where nothing can be timed, whether a kernel is right."""
         best = archive.best
         if best is None or best.speed is None:
-            return best is not None
+            return any(DRIFT not in dict(one.evaluation.facts) for one in archive.right)
         return self.target is not None and best.speed >= self.target
