@@ -176,6 +176,13 @@ def test_a_kernel_that_is_found_out_is_taken_back_from_earlier_steps(tmp_path: P
     assert '"void":true' in (tmp_path / "records.jsonl").read_text()
 
 
+def test_no_more_than_the_id_of_a_record_is_remembered_to_take_it_back(tmp_path: Path) -> None:
+    asked = method(tmp_path, [judged(1, row, 2.0) for row in range(3)])
+    asked.known()
+    (found,) = asked._memory.known.right.values()
+    assert found == {("grpo", 1, row) for row in range(3)}
+
+
 def test_a_second_look_that_the_judge_fails_at_takes_nothing_back(tmp_path: Path) -> None:
     class Failing(ScriptedJudge):
         def judge(self, source: str, timed: bool) -> Evaluation:

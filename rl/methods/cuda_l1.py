@@ -136,8 +136,8 @@ class Memory(Exemplars):
         super().__init__()
         self.rewards: dict[str, list[tuple[int, float]]] = defaultdict(list)
         """Task → (step, reward)."""
-        self.right: dict[str, list[Record]] = defaultdict(list)
-        """Candidate → the records that call it correct."""
+        self.right: dict[str, set[tuple[str, int, int]]] = defaultdict(set)
+        """Candidate → the ids of the records that call it correct."""
 
     def add(self, records: Sequence[Record]) -> None:
         super().add(records)
@@ -146,7 +146,7 @@ class Memory(Exemplars):
                 if one.reward:
                     self.rewards[task_key(one)].append((one.step, one.reward.total))
                 if one.source is not None and one.evaluation.verdict is Verdict.CORRECT:
-                    self.right[answer_of(one).key].append(one)
+                    self.right[answer_of(one).key].add(one.id)
 
     def moments(self, task: str, step: int) -> tuple[Moments, Moments]:
         """Of this task, and of all: the rewards of earlier steps."""
@@ -247,6 +247,6 @@ class Method(contrastive.Method):
         """Takes back what the run's earlier records say of these rows' kernels."""
         keys = {row.ask.task.candidate(row.source).key for row in rows if row.source is not None}
         right = self._memory.known.right
-        found = {one.id: one for key in keys for one in right.get(key, ())}
-        if found:
-            self.run.store.void(found.values())
+        if found := {one for key in keys for one in right.get(key, ())}:
+            store = self.run.store
+            store.void([one for one in store.read() if one.id in found])
