@@ -131,7 +131,7 @@ def test_fewer_examples_of_mending_than_are_asked_for_are_told(
     for share, right, fewer in ((0.5, triples, False), (9.0, triples, True), (0.5, [], True)):
         found = with_mending(recipe(folder, share), plain, right)
         taught, said = sum(bool(one.before) for one in found), capsys.readouterr().err
-        wanted = f"sft.mending: {taught} examples of mending, where {round(4 * share)} are asked for"
+        wanted = f"sft.mending: {taught} examples of mending, where {round(4 * share)} are asked"
         assert said.startswith(wanted) == bool(said) == fewer
         assert f" has {many} repairs, " in said or not fewer
 

@@ -137,7 +137,8 @@ def test_the_kernels_of_two_languages_are_never_compared() -> None:
     right, wrong = Verdict.CORRECT, Verdict.WRONG
     rows = [row(0, "cpp", "a", right), row(1, "triton", "a", wrong)]
     rows += [
-        replace(row(k, it, "a", wrong), stage="eval_before") for k, it in enumerate(("cpp", "triton"))
+        replace(row(k, one, "a", wrong), stage="eval_before")
+        for k, one in enumerate(("cpp", "triton"))
     ]
     pairs, table = held_out_pairs(rows, 10), problem_rows(rows, {"a": "norm"})
     assert [one.title for one in pairs] == ["a · cpp", "a · triton"]

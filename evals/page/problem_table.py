@@ -32,7 +32,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProblemRow:
-    """A held-out problem, in one language where there are several. `kinds` are the filters that keep
+    """A held-out problem, in one language if there are several. `kinds` are the filters that keep
     it; `key` is as `Languages.key` has it."""
 
     name: str
