@@ -49,6 +49,10 @@ class Options(MethodOptions):
     def needs_triples(self) -> bool:
         return True
 
+    @property
+    def shown_answers(self) -> int:
+        return 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
