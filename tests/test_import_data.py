@@ -141,7 +141,7 @@ def test_what_a_run_was_given_is_none_of_its_answers_and_may_be_what_they_gained
     (tmp_path / "search.json").write_text(json.dumps(question), "utf-8")
     known: Any = {"problem_key": load_problem(tmp_path / "m.py").key}
     first = nouns.record(stage, source=RELU_KERNEL, **known)
-    faster = {"source": f"{RELU_KERNEL}// faster", "evaluation": correct(timing(9_000))}
+    faster: Any = {"source": f"{RELU_KERNEL}// faster", "evaluation": correct(timing(9_000))}
     own = nouns.record("search", parent=answer_of(first).key, **faster, **known)
     RecordStore(tmp_path).append([first, own])
     for items_of in (run_items, best_steps):

@@ -157,8 +157,11 @@ def test_a_group_that_is_shown_is_of_one_language_and_skill_with_the_prompt_of_i
     rows = [
         replace(
             row(k, dialect, "a", Verdict.CORRECT if paid else Verdict.WRONG),
-            **{"stage": "grpo", "skill": skill, "reward": Reward(parts={"correct": paid})},
-            **{"prompt": f"{dialect} {skill} {k}", "completion": str(k)},
+            stage="grpo",
+            skill=skill,
+            reward=Reward(parts={"correct": paid}),
+            prompt=f"{dialect} {skill} {k}",
+            completion=str(k),
         )
         for k, (dialect, skill, paid) in enumerate([*asked, ("triton", "write", 4.0)])
     ]
