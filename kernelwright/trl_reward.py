@@ -28,6 +28,9 @@ from kernelwright.envs.types import Problem, Record, Task, Verdict
 from kernelwright.rewards.price import price_groups, require_preset
 from kernelwright.rl.models.free_memory import give_back
 
+STAGE = "grpo"
+"""Of the records that are kept."""
+
 
 def kernel_dataset(suite: str, dialect: str = "cpp") -> Any:
     """A `datasets.Dataset` with a row for each problem of a suite: its prompt, and its key."""
@@ -49,8 +52,9 @@ class KernelReward:
     Data sets need the column `problem` of `kernel_dataset`. A completion that the judge could not
     judge gets None, which TRL leaves out of the group. `preset` names how verdicts are priced
     (`rewards/`), those of a call and a problem together. With `records` every judged completion is
-    kept in that folder, where `kernelwright replay` and the report read it. The judge starts at the
-    first call and ends with the process; each process of a launch has its share of the cores.
+    kept in that folder, where `kernelwright replay` and the report read it. Steps that a run does
+    again, after it was resumed, take the place of those there. The judge starts at the first call
+    and ends with the process; each process of a launch has its share of the cores.
     """
 
     def __init__(
@@ -71,6 +75,7 @@ class KernelReward:
         self.__name__ = "kernel"
         self._judge = LazyJudge(judge)
         self._rows: Counter[int] = Counter()
+        self._began = False
 
     def __call__(
         self,
@@ -87,13 +92,15 @@ class KernelReward:
         tasks = [Task(problem=one, dialect=self.dialect) for one in problems]
         give_back()  # a GPU's memory, too: the judge needs it
         step = trainer_state.global_step if trainer_state else 0
+        if trainer_state:
+            self._take_back(step)
         rows = self._next_rows(step, len(texts))
         responses = [
             Response.of_completion(task, row, _text(asked), text)
             for task, row, asked, text in zip(tasks, rows, prompts, texts, strict=True)
         ]
         unpriced = judged(
-            self._judge.opened(), responses, Batch(stage="grpo", step=step), timed=self.timed
+            self._judge.opened(), responses, Batch(stage=STAGE, step=step), timed=self.timed
         )
         rewards = price_groups(self.preset, problem, [one.evaluation for one in unpriced])
         records = [
@@ -116,6 +123,21 @@ class KernelReward:
                 f"take kernel_dataset({self.suite!r}, {self.dialect!r})"
             )
         return [self.problems[key] for key in keys]
+
+    def _take_back(self, step: int) -> None:
+        """Before the first call, takes back this process's records of its step and later ones: an
+        attempt that ended early wrote them."""
+        if self._began or not self.store:
+            return
+        self._began = True
+        rank, world = launch_number("RANK", 0), launch_number("WORLD_SIZE", 1)
+        lost = [
+            one
+            for one in self.store.read()
+            if one.stage == STAGE and one.step >= step and one.row % world == rank
+        ]
+        if lost:
+            self.store.void(lost)
 
     def _next_rows(self, step: int, count: int) -> list[int]:
         """Record numbers of a step, distinct over calls and processes."""

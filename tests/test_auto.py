@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,6 +123,12 @@ def test_a_recipe_that_says_its_sizes_keeps_them_as_does_a_suite_of_another_kind
     said = ["starter:rl?sizes=cpu", "kernelbench:mine", "starter:held_out?sizes=gpu"]
     words = [f"data.{name}={one}" for name, one in zip(SUITES, said, strict=True)]
     assert suites("data.dialect=cuda", *words, on=[gpu(80)]) == said
+
+
+@pytest.mark.parametrize("dialect", ["cobol", ["cpp", "triton"], None, 3])
+def test_what_is_no_language_is_left_for_the_schema_to_name_also_on_a_gpu(dialect: Any) -> None:
+    tree = Tree({"data": {"dialect": dialect}}, {})
+    assert settle(tree, [gpu(80)], nvcc=False) == (tree, [])
 
 
 def test_suites_that_a_recipe_leaves_to_the_default_get_gpu_sizes_too() -> None:

@@ -24,7 +24,7 @@ from kernelwright.preflight.budget import Budget, run_seconds
 from kernelwright.preflight.budget import budget as measured_budget
 from kernelwright.preflight.judge_pace import judged_s
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.train.probe import Probe, ProbeError, ProbeKilledError, probe
+from kernelwright.rl.train.probe import Probe, ProbeError, ProbeKilledError, probe, shown_tokens
 from tests.tiny_model import save_tiny
 
 pytestmark = pytest.mark.model
@@ -214,3 +214,21 @@ def test_a_probe_does_not_outlive_the_run_that_asked() -> None:
         child = int(run.stdout.readline())
         run.kill()
         assert not still_alive({child})
+
+
+@pytest.mark.parametrize(
+    ("method", "shown"),
+    [
+        *(("grpo", 0), ("tritonrl", 0), ("stitchcuda", 1), ("kernel_smith", 1)),
+        *(("contrastive", 2), ("cuda_l1", 2), ({"name": "kevin", "turns": 4}, 3)),
+    ],
+)
+def test_a_probe_s_prompt_is_as_long_as_the_answers_that_a_method_shows(
+    method: Any, shown: int
+) -> None:
+    def tokens(*stages: str) -> int:
+        grpo = {"method": method, "max_completion_length": 500}
+        return shown_tokens(Recipe.model_validate({"name": "a", "stages": stages, "grpo": grpo}))
+
+    assert tokens("grpo") == 300 * shown
+    assert tokens("sft", "eval") == 0

@@ -146,6 +146,18 @@ def test_a_suite_too_small_for_a_step_is_refused_for_nothing_would_be_trained() 
     assert found(*problems, "stages=[sft, eval]") == ""
 
 
+def test_a_method_that_asks_for_a_problem_twice_fills_a_step_with_half_as_many(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mine.jsonl").write_text(row_line(Row(name="mine", code=MINE)), encoding="utf-8")
+    suite = [f"data.train_suite=rows:{tmp_path}/mine.jsonl", "data.sft_suite=null"]
+    for method, tasks in (("grpo", 1), ("stitchcuda", 2)):
+        asked = [*suite, "stages=[grpo]", f"grpo.method={method}"]
+        assert found(*asked, f"grpo.groups_per_step={tasks}") == ""
+        said = found(*asked, f"grpo.groups_per_step={tasks + 1}")
+        assert said.endswith(f"data.train_suite leaves {tasks} to train on")
+
+
 def test_a_step_that_does_not_split_says_what_would() -> None:
     assert "a multiple of 3, or --num_processes 1" in found(processes=3)
     assert "--num_processes 2" in found(processes=6)

@@ -176,6 +176,40 @@ def test_a_kernel_that_is_found_out_is_taken_back_from_earlier_steps(tmp_path: P
     assert '"void":true' in (tmp_path / "records.jsonl").read_text()
 
 
+def test_an_example_that_is_found_out_is_shown_no_more(tmp_path: Path) -> None:
+    example = replace(judged(0, 0, 2.0), stage="triples")
+    wrong = replace(judged(2, 0, 1.5), source=example.source, evaluation=verdict(Verdict.WRONG))
+    known = method(tmp_path, [example, judged(0, 1, 1.5), wrong]).known()
+    key = task("a").key
+    assert [one.source for one in known.before(key, 2)] == ["right 2.0", "right 1.5"]
+    assert [one.source for one in known.before(key, 3)] == ["right 1.5"]
+
+
+def test_what_another_process_wrote_in_the_same_step_stands_and_is_shown_no_more(
+    tmp_path: Path,
+) -> None:
+    tricked = replace(judged(1, 0, 2.0), source="odd trick\n")
+    other = replace(tricked, step=3, row=9)
+    RecordStore(tmp_path).append([tricked, other])
+
+    class Wiser(ScriptedJudge):
+        def judge(self, source: str, timed: bool) -> Evaluation:
+            return verdict(Verdict.CHEATED) if "trick" in source else super().judge(source, timed)
+
+    played(tmp_path, Wiser(), ["odd trick", "right 2"])
+    standing = [one.id for one in RecordStore(tmp_path).read() if one.source == "odd trick\n"]
+    assert standing == [other.id, ("grpo", 3, 0)]
+    shown = method(tmp_path).known().before(task("a").key, 4)
+    assert [one.source for one in shown] == ["right 2\n"]
+
+
+def test_no_more_than_the_id_of_a_record_is_remembered_to_take_it_back(tmp_path: Path) -> None:
+    asked = method(tmp_path, [judged(1, row, 2.0) for row in range(3)])
+    asked.known()
+    (found,) = asked._memory.known.right.values()
+    assert found == {("grpo", 1, row) for row in range(3)}
+
+
 def test_a_second_look_that_the_judge_fails_at_takes_nothing_back(tmp_path: Path) -> None:
     class Failing(ScriptedJudge):
         def judge(self, source: str, timed: bool) -> Evaluation:

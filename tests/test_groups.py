@@ -18,7 +18,7 @@ from kernelwright.rl.rollout.groups import (
     is_live,
     of_credits,
 )
-from kernelwright.rl.rollout.rows import row_tally
+from kernelwright.rl.rollout.rows import credit_tally, row_tally
 from kernelwright.rl.rollout.tally import Tally, figures
 from tests.rollouts import row
 
@@ -125,6 +125,11 @@ def test_metrics_count_live_groups_and_distinct_answers() -> None:
     assert found["groups/distinct_answers"] == 0.75
 
 
+def test_the_share_of_rows_that_nothing_is_learned_of_is_told() -> None:
+    rows, credits = [row(0.0), row(1.0), row(None), row(2.0)], [[0.0, None], [None, 2.0]]
+    assert figures([row_tally(rows), credit_tally(credits)])["sampled/uncredited"] == 0.5
+
+
 @given(st.lists(st.lists(CREDITS, min_size=1, max_size=3), min_size=1, max_size=3))
 def test_the_figures_of_several_processes_are_those_of_one_with_all_their_rows(
     split: list[list[list[float | None]]],
@@ -134,7 +139,8 @@ def test_the_figures_of_several_processes_are_those_of_one_with_all_their_rows(
     def tallies(credits: list[list[float | None]]) -> list[Tally]:
         rows = [[row(one, tokens=range(1 + len(some))) for one in some] for some in credits]
         groups = group_tally(rows, [centred(some) for some in credits])
-        return [row_tally([one for some in rows for one in some]), groups]
+        whole = row_tally([one for some in rows for one in some])
+        return [whole, groups, credit_tally(credits)]
 
     apart = figures([one for credits in split for one in tallies(credits)])
     whole = figures(tallies([some for credits in split for some in credits]))

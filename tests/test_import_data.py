@@ -132,6 +132,23 @@ def test_a_runs_correct_answers_come_back_but_not_those_to_its_exam(tmp_path: Pa
     ]
 
 
+@pytest.mark.parametrize("stage", ["triples", "search_start"])
+def test_what_a_run_was_given_is_none_of_its_answers_and_may_be_what_they_gained_on(
+    tmp_path: Path, stage: str
+) -> None:
+    (tmp_path / "m.py").write_text(RELU_MODULE, "utf-8")
+    question = {"question": {"searched": str(tmp_path / "m.py")}, "seconds": 1.0}
+    (tmp_path / "search.json").write_text(json.dumps(question), "utf-8")
+    known: Any = {"problem_key": load_problem(tmp_path / "m.py").key}
+    first = nouns.record(stage, source=RELU_KERNEL, **known)
+    faster: Any = {"source": f"{RELU_KERNEL}// faster", "evaluation": correct(timing(9_000))}
+    own = nouns.record("search", parent=answer_of(first).key, **faster, **known)
+    RecordStore(tmp_path).append([first, own])
+    for items_of in (run_items, best_steps):
+        found = [(one.id, getattr(one, "reason", "kept")) for one in items_of(tmp_path)]
+        assert found == [(f"{stage}/0/0", "given"), ("search/0/0", "kept")]
+
+
 def test_best_steps_are_kernels_that_gained_surely_on_the_right_ones_they_were_made_from(
     tmp_path: Path,
 ) -> None:

@@ -122,6 +122,20 @@ def test_mending_is_a_share_of_the_triples_and_only_towards_what_was_judged_righ
     assert with_mending(recipe(folder, 0.5), plain, triples[:0]) == plain
 
 
+@pytest.mark.sandbox
+def test_fewer_examples_of_mending_than_are_asked_for_are_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    triples, plain = judged(folder, nouns.correct()), [Example(prompt="q", completion="a")] * 4
+    many = len((folder / REPAIRS).read_text().splitlines())
+    for share, right, fewer in ((0.5, triples, False), (9.0, triples, True), (0.5, [], True)):
+        found = with_mending(recipe(folder, share), plain, right)
+        taught, said = sum(bool(one.before) for one in found), capsys.readouterr().err
+        wanted = f"sft.mending: {taught} examples of mending, where {round(4 * share)} are asked"
+        assert said.startswith(wanted) == bool(said) == fewer
+        assert f" has {many} repairs, " in said or not fewer
+
+
 @given(st.integers(0, 9), st.integers(0, 9))
 def test_both_kinds_are_spread_through_each_other_in_their_orders(some: int, others: int) -> None:
     first = [Example(prompt="p", completion=str(k)) for k in range(some)]

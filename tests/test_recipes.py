@@ -173,6 +173,19 @@ def test_a_mistake_on_the_command_line_says_so() -> None:
     ]
 
 
+def test_a_list_of_languages_is_told_where_the_others_go() -> None:
+    (line,) = mistakes(FIXTURES / "base.yaml", "data.dialect=[cpp, triton]")
+    assert line.endswith("['cpp', 'triton']; give one, and the others as data.more_dialects")
+    for words in ("data.more_dialects=[[cpp]]", "name=[a]"):
+        (line,) = mistakes(FIXTURES / "base.yaml", words)
+        assert "and the others as" not in line
+
+
+def test_an_option_of_dpos_trainer_is_told_where_it_goes() -> None:
+    (line,) = mistakes(FIXTURES / "base.yaml", "dpo.loss_type=ipo")
+    assert line.endswith("unknown key; it is an option of TRL: set dpo.trainer.loss_type")
+
+
 def test_a_recipe_that_extends_itself_is_an_error_and_so_is_a_missing_parent(
     tmp_path: Path,
 ) -> None:

@@ -14,10 +14,12 @@ from pydantic import ValidationError
 
 from kernelwright.data.runs.records import read_records
 from kernelwright.data.triples.templates import triples_of
-from kernelwright.envs.types import Record, Verdict
+from kernelwright.envs.types import Record, Reward, Verdict
 from kernelwright.evals.evaluate.model import draws_line
 from kernelwright.evals.evaluate.run import EvalSettings, count_left, evaluate
 from kernelwright.evals.numbers.summary import RunFacts, read_summary, summarise
+from kernelwright.evals.page.problem_table import problem_rows
+from kernelwright.evals.page.showcase import held_out_pairs, training_pairs
 from kernelwright.preflight.check import preflight
 from kernelwright.preflight.estimate import evaluated_answers, taught_triples
 from kernelwright.recipe.resolve import resolve
@@ -144,6 +146,44 @@ def test_what_pass_at_k_is_over_is_said_as_it_was_counted() -> None:
     )
     assert both.endswith(" over 2 pairs of problem and language")
     assert one.endswith(" over 1 problems")
+
+
+def test_the_kernels_of_two_languages_are_never_compared() -> None:
+    right, wrong = Verdict.CORRECT, Verdict.WRONG
+    rows = [row(0, "cpp", "a", right), row(1, "triton", "a", wrong)]
+    rows += [
+        replace(row(k, one, "a", wrong), stage="eval_before")
+        for k, one in enumerate(("cpp", "triton"))
+    ]
+    pairs, table = held_out_pairs(rows, 10), problem_rows(rows, {"a": "norm"})
+    assert [one.title for one in pairs] == ["a · cpp", "a · triton"]
+    assert [len({it.dialect for _, it in one.shown}) for one in pairs] == [1, 1]
+    assert [(one.name, one.category, one.cells["after"].correct) for one in table] == [
+        ("a · cpp", "norm", 1),
+        ("a · triton", "norm", 0),
+    ]
+    assert [one.key for one in pairs] == [one.key for one in table]
+    (alone,) = held_out_pairs([rows[0], rows[2]], 10)
+    assert (alone.title, alone.key) == ("a", "a")
+
+
+def test_a_group_that_is_shown_is_of_one_language_and_skill_with_the_prompt_of_its_best() -> None:
+    asked = [("cpp", "write", 0.0), ("cpp", "write", 1.0), ("cpp", "improve", 0.5)]
+    rows = [
+        replace(
+            row(k, dialect, "a", Verdict.CORRECT if paid else Verdict.WRONG),
+            stage="grpo",
+            skill=skill,
+            reward=Reward(parts={"correct": paid}),
+            prompt=f"{dialect} {skill} {k}",
+            completion=str(k),
+        )
+        for k, (dialect, skill, paid) in enumerate([*asked, ("triton", "write", 4.0)])
+    ]
+    (shown,) = training_pairs(rows, 10)
+    assert shown.title == "step 1 · a · cpp · write"
+    assert shown.verdicts == {"correct": 1, "wrong": 1}
+    assert shown.prompt == "cpp write 1"
 
 
 def test_rejection_sampling_keeps_a_kernel_of_each_language() -> None:

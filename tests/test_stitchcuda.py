@@ -15,7 +15,7 @@ from kernelwright.data.runs.records import RecordStore
 from kernelwright.envs.types import CaseCheck, Check, Evaluation, Record, Reward, Verdict
 from kernelwright.rl.methods import stitchcuda
 from kernelwright.rl.methods.base import Prompt, Row, RunView
-from kernelwright.rl.methods.stitchcuda import IMPROVE, WRITE, Method, Options
+from kernelwright.rl.methods.stitchcuda import IMPROVE, REMEMBERED, WRITE, Method, Options
 from tests import nouns
 from tests.landscape import named
 from tests.nouns import correct, record, timing, verdict
@@ -69,6 +69,30 @@ def test_a_problem_is_two_tasks_and_one_of_them_shows_an_earlier_kernel(tmp_path
     assert "```cpp\nint x;\n```\n\nVerdict:\nThis kernel is right, and 2.00 times" in shown.text
     assert shown.exemplars == (IMPROVING.candidate("int x;").key,)
     assert asked.prompt(IMPROVING, 0) == Prompt(text="do a")
+
+
+def test_what_may_be_shown_is_drawn_from_the_last_kernels_and_no_more_is_kept(
+    tmp_path: Path,
+) -> None:
+    count = REMEMBERED + 8
+    records = [kernel(f"kernel {step}", fast(2), step=step) for step in range(count)]
+    asked = method(tmp_path, records)
+    shown = {asked.prompt(IMPROVING, step).exemplars for step in range(count, 40 * count)}
+    last = [f"kernel {step}" for step in range(count - REMEMBERED, count)]
+    assert shown == {(IMPROVING.candidate(one).key,) for one in last}
+    (kept,) = asked._kernels.known.of.values()
+    assert [one.source for one in kept] == [f"kernel {count - REMEMBERED - 1}", *last]
+    assert not any(isinstance(one, Record) for one in kept)
+
+
+def test_kernels_of_one_step_are_all_kept_for_the_step_itself_shows_none_of_them(
+    tmp_path: Path,
+) -> None:
+    first = kernel("first", fast(2), stage="triples")
+    same = [kernel(f"same {row}", fast(2), step=4, row=row) for row in range(2 * REMEMBERED)]
+    asked = method(tmp_path, [first, *same])
+    assert asked.prompt(IMPROVING, 4).exemplars == (IMPROVING.candidate("first").key,)
+    assert asked.prompt(IMPROVING, 5).exemplars != (IMPROVING.candidate("first").key,)
 
 
 def test_a_cheat_is_never_shown(tmp_path: Path) -> None:

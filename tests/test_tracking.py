@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -177,19 +178,45 @@ def test_without_a_key_the_run_is_refused_before_it_starts_in_one_line(
     assert len(done.stdout.splitlines()) == 1
 
 
-def test_tensorboard_keeps_events_in_the_run_folder(recipe: Recipe) -> None:
-    pytest.importorskip("tensorboard")
+def events(recipe: Recipe, stage: str) -> Any:
+    """What TensorBoard shows of a stage."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+    return EventAccumulator(str(recipe.run_dir / "tensorboard" / stage)).Reload()
+
+
+def points(found: Any, key: str) -> list[tuple[int, float]]:
+    return [(one.step, one.value) for one in found.Scalars(key)]
+
+
+def test_tensorboard_keeps_events_in_the_run_folder(recipe: Recipe) -> None:
+    pytest.importorskip("tensorboard")
     told = recipe.model_copy(update={"report_to": "tensorboard"})
     one_attempt(told, "sft", range(1, 3))
-    with tracking(told):
+    with tracking(told) as tracker:
         measured(told, "eval_after", [Verdict.CORRECT])
-    found = EventAccumulator(str(recipe.run_dir / "tensorboard"))
-    found.Reload()
-    assert [(one.step, one.value) for one in found.Scalars("sft/loss")] == [(1, 1.0), (2, 0.5)]
-    assert [one.value for one in found.Scalars("eval/correct_rate")] == [1.0]
-    assert "eval/samples/text_summary" in found.Tags()["tensors"]
+        tracker.summarise({"seconds": 3.0})
+    assert points(events(told, "sft"), "sft/loss") == [(1, 1.0), (2, 0.5)]
+    held_out = events(told, "eval")
+    assert points(held_out, "eval/correct_rate") == [(2, 1.0)]
+    assert "eval/samples/text_summary" in held_out.Tags()["tensors"]
+    whole = events(told, "")
+    assert [value for _, value in points(whole, "seconds")] == [3.0]
+    assert "recipe/text_summary" in whole.Tags()["tensors"]
+
+
+def test_tensorboard_shows_a_step_that_was_done_again_once(recipe: Recipe) -> None:
+    """And takes no step from another stage."""
+    pytest.importorskip("tensorboard")
+    told = recipe.model_copy(update={"report_to": "tensorboard"})
+    one_attempt(told, "sft", range(1, 5))
+    one_attempt(told, "grpo", range(1, 4))
+    time.sleep(1.1)  # files of events are ordered by the second
+    with tracking(told) as tracker:
+        for step in (3, 4):
+            tracker.log("grpo", step, {"loss": 7.0})
+    assert points(events(told, "grpo"), "grpo/loss") == [(1, 1.0), (2, 0.5), (3, 7.0), (4, 7.0)]
+    assert [step for step, _ in points(events(told, "sft"), "sft/loss")] == [1, 2, 3, 4]
 
 
 def test_trackio_keeps_one_run_over_attempts(

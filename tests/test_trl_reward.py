@@ -76,6 +76,35 @@ def test_calls_of_one_step_and_processes_of_one_launch_share_no_record(
     assert sorted(one.row for one in read_records(tmp_path)) == list(range(8))
 
 
+def attempt(folder: Path, steps: range, text: str) -> None:
+    """A process that is told these steps by TRL's trainer."""
+    reward = KernelReward(SUITE, judge=FixedJudge(), records=folder)
+    for step in steps:
+        state = SimpleNamespace(global_step=step)
+        reward(prompts=["p"] * 2, completions=[text] * 2, problem=keys(2), trainer_state=state)
+
+
+def test_steps_that_a_resumed_run_does_again_are_kept_once(tmp_path: Path) -> None:
+    attempt(tmp_path, range(3), "first")
+    attempt(tmp_path, range(1, 4), "again")
+    kept = read_records(tmp_path)
+    assert sorted(one.id[1:] for one in kept) == [(at, row) for at in range(4) for row in (0, 1)]
+    assert {one.completion for one in kept if one.step} == {"again"}
+
+
+def test_a_process_takes_back_no_record_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for text, ranks in (("first", "01"), ("again", "10")):
+        for rank in ranks:
+            monkeypatch.setenv("RANK", rank)
+            attempt(tmp_path, range(1, 3), text)
+    kept = read_records(tmp_path)
+    assert sorted(one.id[1:] for one in kept) == [(at, row) for at in (1, 2) for row in range(4)]
+    assert {one.completion for one in kept} == {"again"}
+
+
 @pytest.mark.parametrize("column", [(), ["another key"]])
 def test_a_data_set_of_another_suite_is_refused_with_what_to_take(column: list[str]) -> None:
     reward = KernelReward(SUITE, judge=FixedJudge())

@@ -10,6 +10,7 @@ from pathlib import Path
 from kernelwright.data.importers.item import Answer, Found, Item, reasoning_before
 from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.records import FILE, answer_of, read_records
+from kernelwright.data.runs.stages import EXAMPLES, SEARCH_START
 from kernelwright.data.suites.graph_facts import GraphFacts
 from kernelwright.data.suites.load import load_problems
 from kernelwright.data.suites.row_folder import Lost
@@ -21,6 +22,8 @@ FOR_MEASURING = re.compile(r"exam(?:$|[:?])|kernelbench:|.*:held_out(?:_\w+)?(?:
 """Specs of suites that are for measuring, whoever searches them. A folder in KernelBench's layout
 is taken for KernelBench; modules of one's own are `modules:FOLDER`."""
 
+GIVEN = (EXAMPLES, SEARCH_START)
+"""Stages whose kernels somebody else wrote."""
 GAIN = 1.2
 """A step is among the best from this ratio of speeds on, as for method `kernel_smith`."""
 
@@ -71,6 +74,8 @@ def _answers(run: Path) -> Iterator[tuple[Record, Found]]:
 
 def _found(record: Record, known: dict[str, Problem], exam: set[str]) -> Found:
     name = "/".join(map(str, record.id))
+    if record.stage in GIVEN:
+        return Lost(name, "given", "the run was given it: its model did not write it")
     if record.evaluation.verdict is not Verdict.CORRECT or record.source is None:
         return Lost(name, "not_correct", f"its verdict is {record.evaluation.verdict}")
     if record.problem_key in exam:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.numbers.metrics import judged
 from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES, group
-from kernelwright.evals.page.showcase import best_and_worst
+from kernelwright.evals.page.showcase import Languages, best_and_worst
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,8 @@ class Filter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProblemRow:
-    """A held-out problem. `kinds` are the filters that keep it."""
+    """A held-out problem, in one language if there are several. `kinds` are the filters that keep
+    it; `key` is as `Languages.key` has it."""
 
     name: str
     key: str
@@ -44,8 +45,9 @@ class ProblemRow:
 def problem_rows(records: Sequence[Record], categories: Mapping[str, str]) -> list[ProblemRow]:
     """Every measured problem, by category and name."""
     measured = [one for one in records if one.stage in SIDES]
-    problems = group(measured, lambda one: one.problem_key)
-    rows = [_row(key, rows, categories) for key, rows in problems.items()]
+    languages = Languages.of(measured)
+    asked = group(measured, languages.key).values()
+    rows = [_row(its, languages, categories) for its in asked]
     return sorted(rows, key=lambda one: (one.category, one.name))
 
 
@@ -63,14 +65,16 @@ def filters(rows: Sequence[ProblemRow]) -> list[Filter]:
     ]
 
 
-def _row(key: str, records: Sequence[Record], categories: Mapping[str, str]) -> ProblemRow:
+def _row(
+    records: Sequence[Record], languages: Languages, categories: Mapping[str, str]
+) -> ProblemRow:
     stages = group(records, lambda one: one.stage)
     cells = {SIDES[stage]: _cell(stages[stage]) for stage in SIDES if stage in stages}
-    name = records[0].problem
+    first = records[0]
     return ProblemRow(
-        name=name,
-        key=key,
-        category=categories.get(name, "other"),
+        name=languages.name(first),
+        key=languages.key(first),
+        category=categories.get(first.problem, "other"),
         cells=cells,
         kinds=("all", *_kinds(cells)),
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from kernelwright.data.runs.records import task_key
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.evals.numbers.metrics import verdict_counts
 from kernelwright.evals.numbers.summary import SIDE_NAMES, SIDES, group
@@ -33,7 +34,7 @@ class Pair:
     prompt: str
     shown: tuple[tuple[str, Record], ...]
     key: str
-    """The problem's key."""
+    """As `Languages.key` has it."""
     verdicts: Mapping[str, int]
     """How often each verdict occurred in the group that these are of."""
     compared: tuple[str, str] = ("", "")
@@ -41,20 +42,43 @@ class Pair:
     diff: tuple[Line, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Languages:
+    """How answers are told apart by what they were asked for: where there are `several` languages,
+    kernels of two are never compared."""
+
+    several: bool
+
+    @classmethod
+    def of(cls, records: Iterable[Record]) -> Languages:
+        return cls(len({one.dialect for one in records}) > 1)
+
+    def key(self, record: Record) -> str:
+        """The problem's key, with the language where there are several."""
+        return f"{record.problem_key}-{record.dialect}" if self.several else record.problem_key
+
+    def name(self, record: Record) -> str:
+        """The same for a reader."""
+        return f"{record.problem} · {record.dialect}" if self.several else record.problem
+
+
 def held_out_pairs(records: Sequence[Record], limit: int) -> list[Pair]:
-    """Per problem the best kernel of each side, and the worst of the last; at most `limit` records.
+    """Per problem and language the best kernel of each side, and the worst of the last; at most
+    `limit` records.
 
     All problems where they fit, else some at even distances over the suite, not picked.
     """
     measured = [one for one in records if one.stage in SIDES]
-    problems = group(measured, lambda one: one.problem_key).values()
-    return _fit([_sides(rows) for rows in problems], limit)
+    languages = Languages.of(measured)
+    asked = group(measured, languages.key).values()
+    return _fit([_sides(rows, languages) for rows in asked], limit)
 
 
 def training_pairs(records: Sequence[Record], limit: int) -> list[Pair]:
     """The best and the worst of the group whose rewards differ most, at even distances over RL."""
-    steps = group((one for one in records if one.stage == "grpo"), lambda one: one.step)
-    return _fit([_widest(rows) for _, rows in sorted(steps.items())], limit)
+    trained = [one for one in records if one.stage == "grpo"]
+    steps, languages = group(trained, lambda one: one.step), Languages.of(trained)
+    return _fit([_widest(rows, languages) for _, rows in sorted(steps.items())], limit)
 
 
 def best_and_worst(records: Sequence[Record]) -> list[Record]:
@@ -85,7 +109,7 @@ def _rank(record: Record) -> tuple[int, float, float]:
     return LADDER.index(evaluation.verdict), speedup, record.reward.total if record.reward else 0.0
 
 
-def _sides(rows: Sequence[Record]) -> Pair:
+def _sides(rows: Sequence[Record], languages: Languages) -> Pair:
     by_stage = group(rows, lambda one: one.stage)
     best: dict[str, Record] = {}
     worst: list[tuple[str, Record]] = []
@@ -96,10 +120,10 @@ def _sides(rows: Sequence[Record]) -> Pair:
         worst = [(f"{side} · worst", one) for one in ends[1:]]
     compared, diff = _diff({side: one for side, one in best.items() if one.source is not None})
     return Pair(
-        title=rows[0].problem,
+        title=languages.name(rows[0]),
         prompt=rows[0].prompt,
         shown=(*((f"{side} · best", one) for side, one in best.items()), *worst),
-        key=rows[0].problem_key,
+        key=languages.key(rows[0]),
         verdicts=verdict_counts(one.evaluation for one in rows),
         compared=compared,
         diff=diff,
@@ -117,16 +141,17 @@ def _diff(written: Mapping[str, Record]) -> tuple[tuple[str, str], tuple[Line, .
     return (sides[0], sides[-1]), tuple(side_by_side(before, after))
 
 
-def _widest(step: Sequence[Record]) -> Pair:
-    """The group of a step whose rewards lie furthest apart; the first where several do."""
-    groups = group(step, lambda one: one.problem_key).values()
-    rows = max(groups, key=_reward_width)
-    first = rows[0]
+def _widest(step: Sequence[Record], languages: Languages) -> Pair:
+    """The group of a step whose rewards lie furthest apart; the first where several do. A problem
+    may be asked in several languages and skills: each is a group. The prompt is the best one's."""
+    rows = max(group(step, task_key).values(), key=_reward_width)
+    first, ends = rows[0], best_and_worst(rows)
+    said = (f"step {first.step + 1}", languages.name(first), first.skill)
     return Pair(
-        title=f"step {first.step + 1} · {first.problem}",
-        prompt=first.prompt,
-        shown=tuple(zip(("best", "worst"), best_and_worst(rows), strict=False)),
-        key=first.problem_key,
+        title=" · ".join(filter(None, said)),
+        prompt=[*ends, first][0].prompt,
+        shown=tuple(zip(("best", "worst"), ends, strict=False)),
+        key=languages.key(first),
         verdicts=verdict_counts(one.evaluation for one in rows),
     )
 

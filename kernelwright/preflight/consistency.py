@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from kernelwright.data.runs.progress import told_while_waiting
+from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.suites.broken import RUN, broken
 from kernelwright.data.suites.load import (
     SuiteError,
@@ -19,9 +20,13 @@ from kernelwright.data.suites.normalised import normalised
 from kernelwright.envs.dialects import DIALECTS
 from kernelwright.envs.types import Problem
 from kernelwright.preflight.estimate import taught_triples
+from kernelwright.rl.methods.base import RunView
+from kernelwright.rl.methods.find import start_method
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.rollout.rows import by_key
 from kernelwright.rl.train.pairs import pair_folder
+from kernelwright.rl.train.validation import reserve
 
 Problems = Mapping[str, Problem]
 OF_FILES = ("kernelbench:", "modules:")
@@ -163,14 +168,18 @@ def _undropped(recipe: Recipe) -> Iterator[str]:
 
 
 def _too_few(recipe: Recipe, found: Mapping[str, Problems]) -> Iterator[str]:
-    """TRL's sampler leaves out a step that it cannot fill with problems, and ends without one."""
-    problems = len(found["train_suite"]) - recipe.grpo.validation_problems
-    left = problems * len(recipe.data.dialects)
-    wanted = recipe.grpo.groups_per_step
-    if "grpo" in recipe.stages and left < wanted:
+    """TRL's sampler leaves out a step that it cannot fill with prompts, and ends without one."""
+    if "grpo" not in recipe.stages:
+        return
+    section, store = recipe.grpo, RecordStore(recipe.run_dir)
+    every = recipe.data.tasks(found["train_suite"].values())
+    _, left = reserve(every, section.validation_problems)
+    method = start_method(section.method, RunView(seed=recipe.seed, store=store))
+    asked, wanted = len(by_key(method.tasks(left))), section.groups_per_step
+    if asked < wanted:
         yield (
             f"grpo.groups_per_step: {wanted} prompts make a step, and data.train_suite leaves "
-            f"{max(0, left)} to train on"
+            f"{asked} to train on"
         )
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kernelwright.envs.dialects import NAMES
 from kernelwright.envs.system.hardware import Gpu
 from kernelwright.envs.types import Dialect
 from kernelwright.envs.workers.pool import uses_gpu
@@ -67,8 +68,9 @@ def _suites(values: Mapping[str, Any], gpus: Sequence[Gpu]) -> dict[KeyPath, tup
     found: dict[KeyPath, tuple[str, str]] = {}
     for name in SUITES:
         suite = data.get(name, fields[name].default)
-        dialect = str(data.get("dialect", fields["dialect"].default))
-        if isinstance(suite, str) and (other := sized(suite, dialect, gpus)) != suite:
+        dialect = data.get("dialect", fields["dialect"].default)
+        known = isinstance(suite, str) and dialect in NAMES  # else the schema names the mistake
+        if known and (other := sized(suite, dialect, gpus)) != suite:
             found["data", name] = other, "answers are timed on a GPU"
     return found
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from kernelwright.recipe.yaml_tree import KeyPath, RecipeError, Tree
 from kernelwright.rl.recipe.trl_options import did_you_mean, trl_fields
 
-TRL_CLASSES = {"sft": "SFTConfig", "grpo": "GRPOConfig"}
+TRL_CLASSES = {"sft": "SFTConfig", "dpo": "DPOConfig", "grpo": "GRPOConfig"}
 CONSEQUENCE = "default_factory_not_called"
 """What pydantic reports for a default that needs a field which is itself wrong."""
 
@@ -61,7 +61,16 @@ def _problem(mistake: dict[str, Any], keys: KeyPath, schema: type[BaseModel]) ->
         return f"letters, digits and . _ - after a first letter or digit, not {given!r}"
     choices = re.findall(r"'([^']+)'", mistake.get("ctx", {}).get("expected", ""))
     hint = did_you_mean(given, choices) if isinstance(given, str) else ""
+    if kind == "string_type" and isinstance(given, list):
+        hint = _where_more_go(keys, schema)
     return f"{message[:1].lower()}{message[1:]}, not {given!r}{hint}"
+
+
+def _where_more_go(keys: KeyPath, schema: type[BaseModel]) -> str:
+    """For a list in the place of one: the key that has the others, as `data.more_dialects`."""
+    more = (*keys[:-1], f"more_{keys[-1]}s")
+    known = more in _leaves(schema, ())
+    return f"; give one, and the others as {'.'.join(more)}" if known else ""
 
 
 def _where_it_belongs(keys: KeyPath, schema: type[BaseModel]) -> str:

@@ -44,6 +44,11 @@ class MethodOptions(Section):
         return 1.0
 
     @property
+    def shown_answers(self) -> int:
+        """Earlier kernels or answers that a prompt shows beside its task, at most."""
+        return self.rows_per_trajectory - 1
+
+    @property
     def trainer(self) -> Mapping[str, Any]:
         """Options of TRL's GRPOConfig that belong to the method; `grpo.trainer` overrules them."""
         return {}

@@ -58,6 +58,10 @@ class Options(MethodOptions):
         return True
 
     @property
+    def shown_answers(self) -> int:
+        return self.exemplars
+
+    @property
     def most_examples(self) -> float:
         return 1.5
 

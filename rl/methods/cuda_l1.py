@@ -136,17 +136,28 @@ class Memory(Exemplars):
         super().__init__()
         self.rewards: dict[str, list[tuple[int, float]]] = defaultdict(list)
         """Task → (step, reward)."""
-        self.right: dict[str, list[Record]] = defaultdict(list)
-        """Candidate → the records that call it correct."""
+        self.right: dict[str, set[tuple[str, int, int]]] = defaultdict(set)
+        """Candidate → the ids of the records that call it correct."""
+        self.found_out: dict[str, int] = {}
+        """Candidate → the first step that found it wrong, or a cheat."""
 
     def add(self, records: Sequence[Record]) -> None:
         super().add(records)
-        for one in records:
-            if one.stage == "grpo":
-                if one.reward:
-                    self.rewards[task_key(one)].append((one.step, one.reward.total))
-                if one.source is not None and one.evaluation.verdict is Verdict.CORRECT:
-                    self.right[answer_of(one).key].append(one)
+        for one in (one for one in records if one.stage == "grpo"):
+            if one.reward:
+                self.rewards[task_key(one)].append((one.step, one.reward.total))
+            verdict = one.evaluation.verdict
+            if one.source is not None and verdict is Verdict.CORRECT:
+                self.right[answer_of(one).key].add(one.id)
+            if one.source is not None and verdict in FOUND_OUT:
+                key = answer_of(one).key
+                self.found_out[key] = min(one.step, self.found_out.get(key, one.step))
+
+    def dated(self, task: str, step: int) -> list[tuple[int, Exemplar]]:
+        """Without what was found out before this step, whoever wrote it: a process may have read
+        too late to take it back, and judged examples are never taken back."""
+        found = super().dated(task, step)
+        return [(at, one) for at, one in found if self.found_out.get(one.key, step) >= step]
 
     def moments(self, task: str, step: int) -> tuple[Moments, Moments]:
         """Of this task, and of all: the rewards of earlier steps."""
@@ -244,9 +255,11 @@ class Method(contrastive.Method):
         return replace(row, evaluation=replace(first, timing=None), reward=None)
 
     def _quarantine(self, rows: Sequence[Row]) -> None:
-        """Takes back what the run's earlier records say of these rows' kernels."""
+        """Takes back what records of earlier steps say of these rows' kernels; other processes may
+        have written some of this step."""
         keys = {row.ask.task.candidate(row.source).key for row in rows if row.source is not None}
         right = self._memory.known.right
-        found = {one.id: one for key in keys for one in right.get(key, ())}
+        found = {one for key in keys for one in right.get(key, ()) if one[1] < self._step}
         if found:
-            self.run.store.void(found.values())
+            store = self.run.store
+            store.void([one for one in store.read() if one.id in found])

@@ -58,6 +58,10 @@ class Options(MethodOptions):
         return True
 
     @property
+    def shown_answers(self) -> int:
+        return 1
+
+    @property
     def most_examples(self) -> float:
         return 2.0
 

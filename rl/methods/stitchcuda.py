@@ -15,7 +15,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
 
@@ -49,13 +49,27 @@ class Options(MethodOptions):
     def needs_triples(self) -> bool:
         return True
 
+    @property
+    def shown_answers(self) -> int:
+        return 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """A kernel as a prompt shows it, and the step that it was judged in: -1 for judged examples."""
+
+    step: int
+    key: str
+    source: str
+    evaluation: Evaluation
+
 
 class Kernels:
     """The kernels that may be improved on: judged ones that are no cheats."""
 
     def __init__(self) -> None:
-        self.of: dict[tuple[str, str], list[Record]] = defaultdict(list)
-        """Problem key and dialect → its records, in order."""
+        self.of: dict[tuple[str, str], list[Earlier]] = defaultdict(list)
+        """Problem key and dialect → those that steps to come may show, in order."""
         self.speeds: dict[str, float] = {}
         """Candidate → its median speedup when it was judged last."""
 
@@ -63,9 +77,28 @@ class Kernels:
         for one in records:
             ours = one.stage in ("triples", "grpo") and one.source is not None
             if ours and one.evaluation.verdict not in (Verdict.UNJUDGED, Verdict.CHEATED):
-                self.of[(one.problem_key, one.dialect)].append(one)
+                its, found = self.of[(one.problem_key, one.dialect)], _earlier(one)
+                its[:] = _may_be_shown([*its, found])
                 if one.evaluation.timing:
-                    self.speeds[answer_of(one).key] = one.evaluation.timing.speedup.median
+                    self.speeds[found.key] = one.evaluation.timing.speedup.median
+
+
+def _earlier(record: Record) -> Earlier:
+    """Raises ValueError for a record without a kernel."""
+    return Earlier(
+        step=-1 if record.stage == "triples" else record.step,
+        key=answer_of(record).key,
+        source=record.source or "",
+        evaluation=record.evaluation,
+    )
+
+
+def _may_be_shown(its: Sequence[Earlier]) -> list[Earlier]:
+    """All of the newest step, which only later ones show, and before it as many as are remembered:
+    no step asks for what was known to an earlier one."""
+    newest = max(one.step for one in its)
+    before = [one for one in its if one.step < newest]
+    return [*before[-REMEMBERED:], *(one for one in its if one.step == newest)]
 
 
 class Method(base.Method):
@@ -83,12 +116,12 @@ class Method(base.Method):
     def prompt(self, task: Task, step: int) -> Prompt:
         """The task; in the skill `improve` with an earlier kernel and the judge's words on it."""
         asked, shown = task_prompt(task), self._shown(task, step)
-        if shown is None or shown.source is None:
+        if shown is None:
             return Prompt(text=asked)
         block = fenced(f"{shown.source.strip()}\n", task.dialect)
         said = f"Verdict:\n{feedback(shown.evaluation, DIALECTS[task.dialect].another)}"
         text = f"{asked}\nA kernel for this module:\n{block}\n\n{said}"
-        return Prompt(text=text, exemplars=(answer_of(shown).key,))
+        return Prompt(text=text, exemplars=(shown.key,))
 
     def credit(self, rows: Sequence[Row]) -> list[float | None]:
         """The reward and `weight` times the rubric; None where there is no reward."""
@@ -115,11 +148,11 @@ class Method(base.Method):
         timing = row.evaluation.timing
         return not speeds or timing is None or timing.speedup.low > max(speeds)
 
-    def _shown(self, task: Task, step: int) -> Record | None:
+    def _shown(self, task: Task, step: int) -> Earlier | None:
         if task.skill != IMPROVE:
             return None
         known = self._kernels.now().of[(task.problem.key, task.dialect)]
-        before = [one for one in known if one.stage == "triples" or one.step < step]
+        before = [one for one in known if one.step < step]
         rng = random.Random(f"{self.run.seed}/{step}/{task.key}")
         return rng.choice(before[-REMEMBERED:]) if before else None
 

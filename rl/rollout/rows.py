@@ -84,6 +84,7 @@ class Rollouts:
             phase_tally(player.seconds),
             row_tally(rows),
             group_tally(groups, advantages),
+            credit_tally(credits),
         ]
         self.seconds = monotonic() - started
         trained = [row for number in kept for row in groups[number]]
@@ -222,6 +223,13 @@ def row_tally(rows: Sequence[Row]) -> Tally:
         "sampled/entropy": "sampled/tokens",
     }
     return Tally(sums, per)
+
+
+def credit_tally(groups: Sequence[Credits]) -> Tally:
+    """The share of a step's rows (those of `row_tally`) without a credit: nothing is learned of
+    them. They are unjudged, or their method does not trust their speed."""
+    unknown = sum(one is None for credits in groups for one in credits)
+    return Tally({"sampled/uncredited": float(unknown)}, {"sampled/uncredited": "rows"})
 
 
 def phase_tally(seconds: Mapping[str, float]) -> Tally:

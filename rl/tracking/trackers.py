@@ -185,23 +185,25 @@ class Trackio:
 
 
 class TensorBoard:
-    """TensorBoard: event files in the run's folder; tags that start alike share an axis."""
+    """TensorBoard: event files in the run's folder, below it one folder a stage; tags that start
+    alike share an axis. Of a step that is done again after a resume it shows the later values."""
 
     def __init__(self, folder: Path, config: dict[str, Any]) -> None:
-        from torch.utils.tensorboard import SummaryWriter
-
-        self.writer: Any = SummaryWriter(str(folder))
+        self.folder, self.stages = folder, dict[str, Any]()
+        self.writer = _event_writer(folder)
         self.writer.add_text("recipe", _indented(yaml.safe_dump(config, sort_keys=False)))
 
     def log(self, stage: str, step: int, values: Mapping[str, float]) -> None:
+        writer = self._of(stage, step)
         for key, value in values.items():
-            self.writer.add_scalar(f"{stage}/{key}", value, step)
-        self.writer.flush()
+            writer.add_scalar(f"{stage}/{key}", value, step)
+        writer.flush()
 
     def table(self, stage: str, step: int, table: Table) -> None:
         blocks = ["\n".join(map(_cell, table.columns, row)) for row in table.rows]
-        self.writer.add_text(f"{stage}/samples", "\n\n---\n\n".join(blocks), step)
-        self.writer.flush()
+        writer = self._of(stage, step)
+        writer.add_text(f"{stage}/samples", "\n\n---\n\n".join(blocks), step)
+        writer.flush()
 
     def summarise(self, values: Mapping[str, float]) -> None:
         for key, value in values.items():
@@ -211,7 +213,21 @@ class TensorBoard:
         """They lie beside the events."""
 
     def close(self, *, failed: bool) -> None:
-        self.writer.close()
+        for writer in (self.writer, *self.stages.values()):
+            writer.close()
+
+    def _of(self, stage: str, step: int) -> Any:
+        """The stage's writer. Its first step and later ones, as an earlier attempt sent them, are
+        not shown any more."""
+        if stage not in self.stages:
+            self.stages[stage] = _event_writer(self.folder / stage, purge_step=step)
+        return self.stages[stage]
+
+
+def _event_writer(folder: Path, **options: int) -> Any:
+    from torch.utils.tensorboard import SummaryWriter
+
+    return SummaryWriter(str(folder), **options)
 
 
 def _cell(column: str, value: Any) -> str:

@@ -7,8 +7,10 @@ answer alone.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
+from kernelwright.data.runs.process import this_process
 from kernelwright.data.suites.load import repairs_of
 from kernelwright.data.triple import JudgedTriple, Repair
 from kernelwright.envs.answer import fenced
@@ -19,6 +21,11 @@ from kernelwright.envs.referee.feedback import to_mend
 from kernelwright.envs.types import Task, Verdict, content_hash
 from kernelwright.rl.methods.base import Example
 from kernelwright.rl.recipe.schema import Recipe
+
+FEWER = (
+    "sft.mending: {} examples of mending, where {} are asked for: {} has {} repairs, and those are "
+    "taught whose right kernel is one of the {} triples that are (data.max_triples)"
+)
 
 
 def with_mending(
@@ -35,6 +42,9 @@ def with_mending(
     known = [one for one in repairs if _key(one) in tasks]
     known.sort(key=lambda one: content_hash("mending", str(recipe.seed), one.broken))
     wanted = round(recipe.sft.mending * len(plain))
+    if len(known) < wanted and this_process().leads:
+        said = FEWER.format(len(known), wanted, suite, len(repairs), len(right))
+        print(said, file=sys.stderr)
     return evenly(plain, [example(tasks[_key(one)], one) for one in known[:wanted]])
 
 

@@ -23,7 +23,8 @@ from kernelwright.envs.types import content_hash
 from kernelwright.rl.recipe.schema import Recipe
 
 DECODING_STEPS = 12
-PROMPT_TOKENS = 256
+PROMPT_TOKENS, SHOWN = 256, 0.6
+"""Tokens of a task; what an answer that a prompt shows takes of `grpo.max_completion_length`."""
 LAUNCHED = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 """What torchrun and accelerate tell each process."""
 
@@ -93,6 +94,13 @@ def probe(recipe: Recipe) -> Probe:
     return found
 
 
+def shown_tokens(recipe: Recipe) -> int:
+    """Tokens of the earlier answers in a prompt of GRPO, about."""
+    grpo = recipe.grpo
+    shown = grpo.method.shown_answers if "grpo" in recipe.stages else 0
+    return round(shown * SHOWN * grpo.max_completion_length)
+
+
 def _alone(environment: Mapping[str, str]) -> dict[str, str]:
     """Without what a launcher says of its processes, which the probe is none of: its trainers
     would join them."""
@@ -112,7 +120,7 @@ def _key(recipe: Recipe) -> str:
         path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parents[1].rglob("*.py"))
     ]
     model, length = recipe.model.model_dump_json(), grpo.max_completion_length
-    asked = (model, sizes, whose, length, version("torch"), _gpu(recipe))
+    asked = (model, sizes, whose, length, shown_tokens(recipe), version("torch"), _gpu(recipe))
     processor = (len(usable_cores()), os.environ.get("ATEN_CPU_CAPABILITY"), _processor())
     return content_hash(repr((asked, processor)), *code)
 

@@ -31,7 +31,13 @@ from kernelwright.rl.models.free_memory import give_back
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies.kv_slots import MOST_ROWS, rows_at_once
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.train.probe import DECODING_STEPS, PROMPT_TOKENS, Probe, ProbeFullError
+from kernelwright.rl.train.probe import (
+    DECODING_STEPS,
+    PROMPT_TOKENS,
+    Probe,
+    ProbeFullError,
+    shown_tokens,
+)
 
 LONGEST = 8
 """Number of problems with the most code whose prompts are tokenized, to find the longest."""
@@ -91,6 +97,7 @@ def measure_on(device: str, recipe: Recipe) -> Probe:
     with TemporaryDirectory() as folder:
         small = _small(recipe, Path(folder))
         tasks, prompt_ids = _longest(small, tokenizer)
+        prompt_ids += prompt_ids[-1:] * shown_tokens(recipe)
         decoding_s, rows, model = _sampled(meter, recipe, prompt_ids)
         if "grpo" in recipe.stages:
             with meter.part("grpo"):

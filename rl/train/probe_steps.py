@@ -17,7 +17,13 @@ from typing import Any
 from kernelwright.envs.system.cores import usable_cores
 from kernelwright.envs.system.lifetime import die_with
 from kernelwright.rl.recipe.schema import Recipe
-from kernelwright.rl.train.probe import DECODING_STEPS, PROMPT_TOKENS, Probe, ProbeFullError
+from kernelwright.rl.train.probe import (
+    DECODING_STEPS,
+    PROMPT_TOKENS,
+    Probe,
+    ProbeFullError,
+    shown_tokens,
+)
 from kernelwright.rl.train.probe_gpu import measure_on
 
 ANSWERS = 4
@@ -57,7 +63,8 @@ def _decode(recipe: Recipe, model: Any, vocabulary: int) -> tuple[float, int]:
     from kernelwright.rl.policies.kv_slots import ROWS
 
     rows = min(ROWS, recipe.grpo.rollouts_per_step)
-    prompts = [_ids(PROMPT_TOKENS, vocabulary).tolist() for _ in range(rows)]
+    asked = PROMPT_TOKENS + shown_tokens(recipe)
+    prompts = [_ids(asked, vocabulary).tolist() for _ in range(rows)]
 
     def few(steps: int) -> float:
         return _timed(
@@ -89,16 +96,16 @@ def _train(recipe: Recipe, model: Any, vocabulary: int) -> float:
     from kernelwright.rl.train.fast_pass import Clip, backward_pass
     from kernelwright.rl.train.grpo import is_ours
 
-    length = recipe.grpo.max_completion_length
+    length, asked = recipe.grpo.max_completion_length, PROMPT_TOKENS + shown_tokens(recipe)
     if not is_ours(recipe, model):
         count = recipe.grpo.micro_batch_size
-        rows = [_ids(PROMPT_TOKENS + length, vocabulary) for _ in range(count)]
+        rows = [_ids(asked + length, vocabulary) for _ in range(count)]
         return _timed(lambda: _learn(model, torch.stack(rows))) / (count * length)
-    prompt, answers = _ids(PROMPT_TOKENS, vocabulary), [_ids(length, vocabulary)] * ANSWERS
+    prompt, answers = _ids(asked, vocabulary), [_ids(length, vocabulary)] * ANSWERS
     answers = [torch.roll(one, number) for number, one in enumerate(answers)]
     inputs = {
         "prompt_ids": prompt.expand(ANSWERS, -1),
-        "prompt_mask": torch.ones(ANSWERS, PROMPT_TOKENS, dtype=torch.long),
+        "prompt_mask": torch.ones(ANSWERS, asked, dtype=torch.long),
         "completion_ids": torch.stack(answers),
         "completion_mask": torch.ones(ANSWERS, length, dtype=torch.long),
         "advantages": torch.tensor([1.0, -1.0] * (ANSWERS // 2)),
