@@ -132,6 +132,22 @@ def test_a_runs_correct_answers_come_back_but_not_those_to_its_exam(tmp_path: Pa
     ]
 
 
+@pytest.mark.parametrize("more", [{"exemplars": ("a",)}, {"turn": 1}, {}])
+def test_reasoning_about_kernels_that_a_prompt_showed_is_left_out(
+    tmp_path: Path, more: dict[str, Any]
+) -> None:
+    (tmp_path / "m.py").write_text(RELU_MODULE, "utf-8")
+    question = {"question": {"searched": str(tmp_path / "m.py")}, "seconds": 1.0}
+    (tmp_path / "search.json").write_text(json.dumps(question), "utf-8")
+    said: Any = {"completion": f"The last one reads twice.\n\n```cpp\n{RELU_KERNEL}```", **more}
+    key = load_problem(tmp_path / "m.py").key
+    own = nouns.record("search", source=RELU_KERNEL, problem_key=key, **said)
+    RecordStore(tmp_path).append([own])
+    (found,) = run_items(tmp_path)
+    assert isinstance(found, Item)
+    assert bool(found.answers[0].reasoning) is (not more)
+
+
 @pytest.mark.parametrize("stage", ["triples", "search_start"])
 def test_what_a_run_was_given_is_none_of_its_answers_and_may_be_what_they_gained_on(
     tmp_path: Path, stage: str

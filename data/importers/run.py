@@ -83,10 +83,11 @@ def _found(record: Record, known: dict[str, Problem], exam: set[str]) -> Found:
     if record.problem_key not in known:
         return Lost(name, "not_a_problem", f"no suite of the run has {record.problem} as it was")
     problem = known[record.problem_key]
+    earlier = record.exemplars or record.turn  # reasoning speaks of what such a prompt showed
     answer = Answer(
         dialect=record.dialect,
         kernel=record.source,
-        reasoning=reasoning_before(record.completion, record.source),
+        reasoning="" if earlier else reasoning_before(record.completion, record.source),
     )
     return Item(
         id=name,
