@@ -24,7 +24,7 @@ from kernelwright.envs.reference.made_of_steps import MADE_OF_STEPS
 from kernelwright.envs.reference.module import Drawn, forward_float64
 from kernelwright.envs.reference.near_ties import ALL, BOTH_WAYS, PICKS, NearTies, turned
 from kernelwright.envs.reference.next_floats import in_next_floats
-from kernelwright.envs.reference.plain_loops import as_loops, lossy_runs, watching
+from kernelwright.envs.reference.plain_loops import as_loops, float32_holds, lossy_runs, watching
 from kernelwright.envs.reference.runs import Run
 from kernelwright.envs.types import Candidate, Case, Problem, Verdict
 
@@ -338,6 +338,19 @@ def test_whole_numbers_beside_a_large_one_are_compared_as_they_are() -> None:
     margins = margins_of(recorded.decisions, lossy_runs(drawn, 2.0**-23))
     ways, _ = turned(drawn, NUDGE_UNITS * 2.0**-23, BOTH_WAYS, margins)
     assert [way[0].tolist() for way in ways] == [exact.tolist()] * 2
+
+
+def test_a_product_that_is_a_float32_by_chance_is_rounded_as_those_beside_it() -> None:
+    """By 2.1 as a float32 it is -6.6000004, of which the remainder is on the step's other side."""
+    x = torch.tensor([-3.1428576, 0.3])
+    assert float32_holds((x.double() * 2.1)[:1])
+    drawn: Drawn = (Applied(lambda x: torch.remainder(x * 2.1, 0.6)), {}, [x])
+    recorded = Recorded()
+    with watching(recorded):
+        forward_float64(*drawn)
+    margins = margins_of(recorded.decisions, lossy_runs(drawn, 2.0**-23))
+    ways, _ = turned(drawn, NUDGE_UNITS * 2.0**-23, BOTH_WAYS, margins)
+    assert sorted(abs(way[0][0]) < 1e-5 for way in ways) == [False, True]
 
 
 class Applied(torch.nn.Module):

@@ -25,7 +25,7 @@ from kernelwright.envs.reference.decisions import (
     values_of,
 )
 from kernelwright.envs.reference.module import Drawn, array_of, flatten, forward_float64
-from kernelwright.envs.reference.plain_loops import watching
+from kernelwright.envs.reference.plain_loops import float32_holds, watching
 
 ALL = 1 << 30
 PICKS = (1, 2, ALL)
@@ -46,8 +46,8 @@ class NearTies(Deciding):
     compared, or taken to a step, are reduced for the first pick, and increased for the others.
 
     Near is what lies within `relative`, or within `TIMES` what rounding moves it by: `margins` are
-    these errors of the values of each decision, in order (`margins_of`). With them values that
-    float32 holds are near by these alone. What is exactly at a step stays there, but where
+    these errors of the values of each decision, in order (`margins_of`). With them values are near
+    by these alone where float32 holds all of them. What is exactly at a step stays there, but where
     `rounded` says, for each decision, that rounding moves it.
     """
 
@@ -92,8 +92,7 @@ class NearTies(Deciding):
 
     def _relative(self, of: Any, *, given: bool) -> Any:
         """How far the relative distance reaches from each value; `given`: its margin is known."""
-        reach = self.relative * of.abs()
-        return reach.where(of.float().to(of.dtype) != of, 0.0) if given else reach
+        return self.relative * of.abs() * (not (given and float32_holds(of)))
 
     def _step(
         self,

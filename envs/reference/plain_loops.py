@@ -81,8 +81,8 @@ class PlainLoops:
     `most` is the number of values given to the module, and the most terms of a loop over sums.
     What a sum that cancels loses is that of the whole result's root mean square; `each`: of its own
     terms, and no more of sums that are not linear. `per_step`: what each step that is `ROUNDED`
-    loses instead of `PER_OPERATOR`; with it they, and linear sums, lose nothing that float32 holds.
-    """
+    loses instead of `PER_OPERATOR`; with it they, and linear sums, lose nothing where float32 holds
+    all of a result."""
 
     def __init__(
         self, most: int, unit: float = 0.0, *, each: bool = False, per_step: float | None = None
@@ -107,17 +107,14 @@ class PlainLoops:
         if self.unit and (terms > 1 or name in ELEMENTWISE):
             sizes = self._sizes(func, name, args, kwargs, terms)
             for one in floats(out):
-                held = self._held(name, one)
-                self._move(one, self._lost(name, terms), terms, sizes)
-                if held is not None:
-                    one.copy_(held[0].where(held[1], one))
+                if not self._keeps(name, one):
+                    self._move(one, self._lost(name, terms), terms, sizes)
         return out
 
-    def _held(self, name: str, result: Any) -> tuple[Any, Any] | None:
-        """(a result, which of it float32 holds), where rounding leaves that as it is."""
-        if self.per_step is None or name not in ROUNDED | LINEAR:
-            return None
-        return result.clone(), result.float().to(result.dtype) == result
+    def _keeps(self, name: str, result: Any) -> bool:
+        """Whether rounding leaves all of a result as it is."""
+        steps = self.per_step is not None and name in ROUNDED | LINEAR
+        return steps and float32_holds(result)
 
     def _lost(self, name: str, terms: int) -> float:
         """The root mean square of what a result is off, relative to it."""
@@ -165,6 +162,12 @@ class PlainLoops:
             result.add_(noise_like(result).mul_(sizes), alpha=lost)
         elif math.isfinite(usual) and not self.each:
             result.add_(noise_like(result), alpha=lost * usual)
+
+
+def float32_holds(tensor: Any) -> bool:
+    """Whether every value of it is a float32. Of a few it may be chance: in float64 `x * 2.1` is one
+    for some x, of which `x * 2.1f` is another."""
+    return bool((tensor.float().to(tensor.dtype) == tensor).all())
 
 
 def noise_like(tensor: Any) -> Any:
