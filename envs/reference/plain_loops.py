@@ -165,8 +165,8 @@ class PlainLoops:
 
 
 def float32_holds(tensor: Any) -> bool:
-    """Whether every value of it is a float32. Of a few it may be chance: in float64 `x * 2.1` is one
-    for some x, of which `x * 2.1f` is another."""
+    """Whether every value of it is a float32. Of a few it may be chance: `x * 2.1` in float64 is a
+    float32 for some x, of which `x * 2.1f` is another."""
     return bool((tensor.float().to(tensor.dtype) == tensor).all())
 
 
