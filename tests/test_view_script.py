@@ -13,7 +13,7 @@ import pytest
 
 from kernelwright.data.runs.records import RecordStore, answer_of
 from kernelwright.envs.types import Verdict
-from kernelwright.evals.page.charts import moving_mean, nice_ticks, step_ticks
+from kernelwright.evals.page.charts import moving_mean, nice_ticks, short, step_ticks
 from kernelwright.evals.page.script import zipped
 from kernelwright.evals.page.view import SCRIPT, RunsView, names_of
 from tests.nouns import verdict
@@ -300,9 +300,10 @@ def test_axes_are_those_of_the_report(span: tuple[float, float]) -> None:
     assert by_script(f"movingMean({values}, 1)") == pytest.approx(moving_mean(values, 1))
 
 
-def test_large_numbers_fit_beside_an_axis() -> None:
-    found = by_script("[0, -0.25, 12345, 250000, 8e9, 7.5e13, 2e18].map(short)")
-    assert found == ["0", "-0.25", "12345", "250 k", "8 G", "75 T", "2000000 T"]
+def test_large_and_small_numbers_fit_beside_an_axis() -> None:
+    found = by_script("[0, -0.25, 12345, 250000, 8e9, 7.5e13, 2e18, 0.00015, -5e-5].map(short)")
+    assert found == ["0", "-0.25", "12345", "250 k", "8 G", "75 T", "2000000 T", "1.5e-4", "-5e-5"]
+    assert [short(0.00015), short(-5e-5)] == found[-2:]
 
 
 def test_several_runs_are_laid_over_each_other(tmp_path: Path) -> None:

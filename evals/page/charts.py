@@ -23,12 +23,15 @@ BAR = Markup('<rect class="s{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.
 
 
 def short(value: float) -> str:
-    """A number as an axis has room for: from 100,000 on with k, M, G or T.
+    """A number as an axis has room for: from 100,000 on with k, M, G or T, below 0.001 as a power.
 
-    >>> short(0.25), short(12000), short(2500000)
-    ('0.25', '12000', '2.5 M')
+    >>> short(0.25), short(12000), short(2500000), short(0.00015)
+    ('0.25', '12000', '2.5 M', '1.5e-4')
     """
     size = abs(value)
+    if 0 < size < 1e-3:
+        factor, _, exponent = f"{value:.3e}".partition("e")
+        return f"{float(factor):g}e{int(exponent)}"
     power = 0 if size < 1e5 else min(4, math.floor(math.log10(size) / 3))
     return f"{value / 1000**power:g}{('', ' k', ' M', ' G', ' T')[power]}"
 

@@ -5,7 +5,8 @@ const MOST_DOTS = 60, SMALLEST = 1e-9, COLOURS = 8;
 const clean = value => Number(value.toPrecision(12));
 
 function short(value) {
-  // A number as an axis has room for: from 100,000 on with k, M, G or T.
+  // A number as an axis has room for: from 100,000 on with k, M, G or T, below 0.001 as a power.
+  if (value && Math.abs(value) < 1e-3) return Number(value.toPrecision(4)).toExponential();
   const power = Math.abs(value) < 1e5 ? 0 : Math.min(4, Math.floor(Math.log10(Math.abs(value)) / 3));
   return `${clean(value / 1000 ** power)}${["", " k", " M", " G", " T"][power]}`;
 }
