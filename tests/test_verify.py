@@ -152,7 +152,7 @@ def test_the_same_kernels_are_slower_by_the_machine_alone(
     same: int, worse: list[str], *, holds: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verifying, "print_comparison", lambda _: None)
-    comparison: Any = SimpleNamespace(surely_worse=worse)
+    comparison: Any = SimpleNamespace(surely_worse=worse, correct_rate=0.0)
     assert verifying._holds("me/a", Verified(comparison=comparison, same=same, asked=12)) is holds
 
 
