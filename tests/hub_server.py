@@ -224,6 +224,8 @@ def a_hub() -> Iterator[Hub]:
 def known_hub(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """The Hub that its client knows while the block runs, with a cache of its own."""
     with a_hub() as found:
+        # transformers keeps a client with the address of the test that it was made in.
+        monkeypatch.setattr("transformers.utils.hub._hf_api", None, raising=False)
         monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", found.url)
         files = f"{found.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
         monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", files)
