@@ -1,15 +1,21 @@
-"""Several optimiser steps on one batch of rollouts (`grpo.iterations`)."""
+"""Several optimiser steps on what is sampled at once: `grpo.iterations`, and
+`grpo.steps_per_generation`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from kernelwright.envs.policy import Completion, Sampling
+from kernelwright.rl.recipe.schema import Recipe
+from tests import one_step as steps
 from tests.one_step import one_step
-from tests.rollouts import block, sampled
+from tests.rollouts import Scripted, block, sampled
 from tests.tiny_model import save_tiny
 
 
@@ -49,3 +55,88 @@ def test_later_passes_over_a_batch_compare_with_the_first_which_trl_need_not_rep
         named = sorted(trained.model.named_parameters())
         found.append(torch.cat([one.detach().flatten() for _, one in named if one.requires_grad]))
     assert (found[0] - found[1]).norm() < 1e-4 * found[1].norm()
+
+
+SHARED = {
+    "group_size": 4,
+    "steps": 2,
+    "steps_per_generation": 2,
+    "learning_rate": 0.5,
+    "trainer": {"optim": "sgd", "max_grad_norm": 1e9, "epsilon": 1e-3, "epsilon_high": 1e-3},
+}
+WORDS = ("right 4", "wrong", "right 2", "right 1", "wrong", "right 2", "right", "wrong")
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("changed", [{"steps": 4, "iterations": 2}, {"drop_mismatched": 9.0}])
+def test_steps_that_share_a_generation_take_parts_of_it_as_trl_does(
+    changed: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, policies = save_tiny(tmp_path / "model"), truthful(tmp_path / "model", monkeypatch)
+    found: list[torch.Tensor] = []
+    for fast in (True, False):
+        run = tmp_path / str(fast)
+        step = one_step(model, run, answered(), fast_pass=fast, **SHARED | changed)
+        assert step.trainer.fast == fast
+        assert len(policies[-1].asked) == 1
+        assert [one.step for one in step.records] == [0] * 8
+        clipped = [one["clip_ratio/region_mean"] for one in step.trainer.state.log_history[:-1]]
+        assert [one > 0 for one in clipped[:2]] == [False, True]
+        named = sorted(step.trainer.model.named_parameters())
+        found.append(torch.cat([one.detach().flatten() for _, one in named if one.requires_grad]))
+    assert (found[0] - found[1]).norm() < 1e-3 * found[1].norm()
+
+
+@pytest.mark.model
+def test_a_token_that_sampling_did_not_tell_of_has_a_ratio_of_one(tmp_path: Path) -> None:
+    model = save_tiny(tmp_path / "model")
+    unknown = [replace(one, logprobs=(float("nan"),) * len(one.token_ids)) for one in answered()]
+    step = one_step(model, tmp_path / "run", unknown, **SHARED)
+    assert step.trainer.fast
+    assert all(torch.isfinite(one).all() for one in step.trainer.model.parameters())
+    clipped = [one["clip_ratio/region_mean"] for one in step.trainer.state.log_history[:-1]]
+    assert clipped == [0.0] * 2
+
+
+def answered() -> list[Completion]:
+    return [sampled(block(one)) for one in WORDS]
+
+
+def truthful(model: Path, monkeypatch: pytest.MonkeyPatch) -> list[Scripted]:
+    """Has scripted answers the log-probs that the untrained model gives them; the policies that
+    were made come out. So those of later generations are off, by what was learned."""
+    from transformers import AutoModelForCausalLM
+
+    base, made = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32), []
+
+    class Truthful(Scripted):
+        def complete(
+            self, prompts: Sequence[Any], sampling: Sampling, on_finished: Any = None
+        ) -> list[Completion]:
+            found: list[tuple[int, Completion]] = []
+            super().complete(prompts, sampling, lambda *one: found.append(one))
+            told = {number: replace(one, logprobs=logprobs(one)) for number, one in found}
+            for number, one in told.items():
+                if on_finished:
+                    on_finished(number, one)
+            return [told[number] for number in sorted(told)]
+
+    def scripted(answers: Sequence[Completion]) -> Scripted:
+        made.append(Truthful(answers))
+        return made[-1]
+
+    def logprobs(one: Completion) -> tuple[float, ...]:
+        ids = torch.tensor([[*one.prompt_ids, *one.token_ids]])
+        with torch.no_grad():
+            scores = base(input_ids=ids).logits[0, len(one.prompt_ids) - 1 : -1].log_softmax(-1)
+        return tuple(scores.gather(1, torch.tensor(one.token_ids)[:, None])[:, 0].tolist())
+
+    monkeypatch.setattr(steps, "Scripted", scripted)
+    return made
+
+
+def test_steps_are_whole_generations() -> None:
+    shared = {"steps_per_generation": 4, "iterations": 2}
+    assert Recipe.model_validate({"name": "a", "grpo": {"steps": 16, **shared}}).grpo.groups_at_once
+    with pytest.raises(ValueError, match=r"steps \(12\) must be a multiple of .* \(8\)"):
+        Recipe.model_validate({"name": "a", "grpo": {"steps": 12, **shared}})

@@ -251,6 +251,8 @@ def _hyper_parameters(recipe: Recipe) -> list[tuple[str, str]]:
         )
     if "grpo" in recipe.stages:
         groups = f"{grpo.groups_per_step} groups of {grpo.group_size} a step"
+        if grpo.steps_per_generation > 1:
+            groups += f", {grpo.steps_per_generation} steps on what is sampled at once"
         rate = f"rate {grpo.learning_rate:g}, temperature {grpo.temperature:g}"
         rows.append((grpo.method.name, f"{grpo.steps} steps, {groups}, {rate}"))
         rows.append(("reward", recipe.reward))

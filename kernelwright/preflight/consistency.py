@@ -175,11 +175,11 @@ def _too_few(recipe: Recipe, found: Mapping[str, Problems]) -> Iterator[str]:
     every = recipe.data.tasks(found["train_suite"].values())
     _, left = reserve(every, section.validation_problems)
     method = start_method(section.method, RunView(seed=recipe.seed, store=store))
-    asked, wanted = len(by_key(method.tasks(left))), section.groups_per_step
+    asked, wanted = len(by_key(method.tasks(left))), section.groups_at_once
     if asked < wanted:
         yield (
-            f"grpo.groups_per_step: {wanted} prompts make a step, and data.train_suite leaves "
-            f"{asked} to train on"
+            f"grpo.groups_per_step: {wanted} prompts are asked at once, and data.train_suite "
+            f"leaves {asked} to train on"
         )
 
 

@@ -169,8 +169,8 @@ def taught_triples(recipe: Recipe) -> int | None:
 def sampled_answers(recipe: Recipe) -> int:
     """Rollouts of all steps of GRPO."""
     grpo = recipe.grpo
-    groups = grpo.groups_per_step + this_process().world * grpo.oversampled_groups
-    return math.ceil(grpo.steps / grpo.iterations) * groups * grpo.rows_per_group
+    groups = grpo.groups_at_once + this_process().world * grpo.oversampled_groups
+    return math.ceil(grpo.steps / grpo.steps_at_once) * groups * grpo.rows_per_group
 
 
 def judged_answers(recipe: Recipe) -> int | None:

@@ -62,7 +62,7 @@ class Samples:
 
     def __init__(self, recipe: Recipe, stage: str) -> None:
         self.recipe, self.stage = recipe, stage
-        self._each = recipe.grpo.iterations if stage == "grpo" else 1
+        self._each = recipe.grpo.steps_at_once if stage == "grpo" else 1
         self._cursor = Cursor(RecordStore(recipe.run_dir))
         self._later: list[Record] = []
         """Records of the step's rollout and later ones: other processes may be ahead."""

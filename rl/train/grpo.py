@@ -180,9 +180,9 @@ def grpo_options(recipe: Recipe, *, ours: bool = True) -> dict[str, Any]:
     punished, and answers grew until none ended. The rate rises over the first steps (from above 0:
     rl/train/trl_adapter.py): Adam's first moves every weight by the whole of it.
 
-    `epsilon_high`, DAPO's upper clip, acts only where `iterations` is above 1: else the ratio that
-    it clips is 1. An adapter's dropout is off: what samples drops nothing, and each pass would drop
-    something else.
+    `epsilon_high`, DAPO's upper clip, acts only where several steps train on what was sampled at
+    once: else the ratio that it clips is 1. An adapter's dropout is off: what samples drops
+    nothing, and each pass would drop something else.
     """
     section, rows = recipe.grpo, recipe.grpo.rollouts_per_step
     chosen = {
@@ -198,11 +198,14 @@ def grpo_options(recipe: Recipe, *, ours: bool = True) -> dict[str, Any]:
         "vllm_importance_sampling_mode": "token_truncate",
         "vllm_importance_sampling_clip_max": MOST_IMPORTANCE,
     }
+    common = common_options(recipe, "grpo", rows if ours else section.micro_batch_size, rows)
+    passes = common["gradient_accumulation_steps"]
     return {
-        **common_options(recipe, "grpo", rows if ours else section.micro_batch_size, rows),
+        **common,
         "num_generations": section.rows_per_group,
+        "steps_per_generation": section.steps_per_generation * passes,  # TRL counts passes
         "num_iterations": section.iterations,
-        "save_steps": section.iterations,
+        "save_steps": section.steps_at_once,
         "max_steps": section.steps,
         "learning_rate": section.learning_rate,
         "temperature": section.temperature,

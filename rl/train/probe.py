@@ -114,7 +114,13 @@ def _alone(environment: Mapping[str, str]) -> dict[str, str]:
 def _key(recipe: Recipe) -> str:
     """What decides the figures: the model, the sizes of steps, the machine and the code."""
     sft, grpo = recipe.sft, recipe.grpo
-    sizes = (sft.batch_size, sft.micro_batch_size, sft.max_length, grpo.rollouts_per_step)
+    sizes = (
+        sft.batch_size,
+        sft.micro_batch_size,
+        sft.max_length,
+        grpo.rollouts_per_step,
+        grpo.groups_at_once,
+    )
     whose = (recipe.stages, grpo.fast_pass, grpo.micro_batch_size, sorted(grpo.trainer_options))
     code = [
         path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parents[1].rglob("*.py"))

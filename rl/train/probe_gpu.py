@@ -135,6 +135,7 @@ def _small(recipe: Recipe, folder: Path) -> Recipe:
         "groups_per_step": groups,
         "steps": 1,
         "iterations": 1,
+        "steps_per_generation": 1,
         "oversampled_groups": 0,
         "most_mismatch": math.inf,  # its answers are written by nobody
     }
@@ -193,7 +194,8 @@ def _sampled(meter: Meter, recipe: Recipe, prompt_ids: Sequence[int]) -> tuple[f
             ids = [*prompt_ids, *torch.randint(1, 100, (length,)).tolist()]
             decoded(model, ids, 2, min(asked, rows_at_once(model, len(ids))))
         longest = len(prompt_ids) + recipe.grpo.max_completion_length
-        rows = min(recipe.grpo.rollouts_per_step, rows_at_once(model, longest))
+        asked = recipe.grpo.groups_at_once * recipe.grpo.rows_per_group
+        rows = min(asked, rows_at_once(model, longest))
         few, one = (
             meter.seconds(lambda steps=steps: decoded(model, list(prompt_ids), steps, rows))  # type: ignore[misc]
             for steps in (DECODING_STEPS + 1, 1)
@@ -205,7 +207,7 @@ def _batches(recipe: Recipe) -> Iterator[tuple[int, int]]:
     """(answers, tokens of one) of each batch that the stages sample."""
     grpo, section = recipe.grpo, recipe.eval
     if "grpo" in recipe.stages:
-        groups = grpo.groups_per_step + grpo.oversampled_groups
+        groups = grpo.groups_at_once + grpo.oversampled_groups
         yield groups * grpo.rows_per_group, grpo.max_completion_length
     if "eval" in recipe.stages:
         yield (section.problems or MOST_ROWS) * section.samples, section.max_new_tokens

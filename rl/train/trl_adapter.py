@@ -74,8 +74,8 @@ def corrects_otherwise(args: Any) -> bool:
 def fast_loss(trainer: Any, inputs: dict[str, Any]) -> Any:
     """TRL's loss of a batch, its gradient already in the parameters; a number to log remains.
 
-    Of several passes over a batch the first one leaves its log-probs there: before any update, they
-    are those that the others compare with.
+    Of several passes over a batch the first one leaves its log-probs there, those that the others
+    compare with. Before the first update they are what `old_logprobs` says.
     """
     import torch
 
@@ -89,8 +89,9 @@ def fast_loss(trainer: Any, inputs: dict[str, Any]) -> Any:
         temperature=trainer.temperature,
         most_far=trainer.drop_mismatched,
     )
-    totals = backward_pass(accelerator.unwrap_model(trainer.model), inputs, clip)
-    if trainer.num_iterations > 1 and inputs.get("old_per_token_logps") is None:
+    old = old_logprobs(trainer, inputs)
+    totals = backward_pass(accelerator.unwrap_model(trainer.model), {**inputs, **old}, clip)
+    if trainer.num_iterations > 1 and not old and inputs.get("old_per_token_logps") is None:
         inputs["old_per_token_logps"] = by_column(totals.logprobs, inputs["completion_mask"])
     finish_gradients(trainer.model, accelerator)
     clipped = torch.zeros(rows, 2)
@@ -102,6 +103,18 @@ def fast_loss(trainer: Any, inputs: dict[str, Any]) -> Any:
         if name == MISMATCH:
             refuse_mismatch(value, trainer.most_mismatch)
     return torch.tensor(totals.loss, requires_grad=True)
+
+
+def old_logprobs(trainer: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """What a step compares with where others have changed the weights since its answers were
+    sampled: the log-probs of sampling, which no pass of training has measured. Else nothing.
+    """
+    args, sampled = trainer.args, inputs.get("sampling_per_token_logps")
+    each = trainer.num_iterations * args.steps_per_generation // args.gradient_accumulation_steps
+    first = trainer.state.global_step % each == 0
+    if first or sampled is None or inputs.get("old_per_token_logps") is not None:
+        return {}
+    return {"old_per_token_logps": sampled, "sampling_per_token_logps": None}
 
 
 def by_column(logprobs: Mapping[int, torch.Tensor], mask_RT: torch.Tensor) -> torch.Tensor:
@@ -189,15 +202,17 @@ def weigh_as_vllms(trainer: Any) -> None:
 
 @contextmanager
 def no_old_logprobs(trainer: Any) -> Iterator[None]:
-    """Within it TRL computes no log-probs for later passes over a batch to compare with, where the
-    fast pass trains: `fast_loss` has them from the first one."""
-    iterations = trainer.num_iterations
-    if trainer.fast:
-        trainer.num_iterations = 1
+    """Within it TRL computes no log-probs for later steps on a batch to compare with, where the
+    fast pass trains: `fast_loss` has them. It does where answers far from their sampling are
+    dropped: of what is trained on after the first step nothing else tells."""
+    args, iterations = trainer.args, trainer.num_iterations
+    shared, passes = args.steps_per_generation, args.gradient_accumulation_steps
+    if trainer.fast and (shared == passes or trainer.drop_mismatched is None):
+        trainer.num_iterations, args.steps_per_generation = 1, passes
     try:
         yield
     finally:
-        trainer.num_iterations = iterations
+        trainer.num_iterations, args.steps_per_generation = iterations, shared
 
 
 def note_stock_mismatch(trainer: Any, inputs: Any) -> None:
