@@ -6,9 +6,11 @@ All are measured on the held-out problems, at temperature 1. What has a result i
 
     python -m scripts.worth runs/worth --seed 0 [--arms start rft sft]
     python -m scripts.worth runs/worth --begin runs/quickstart --tokens 134000  # its SFT: start
+    python -m scripts.worth runs/worth --like grpo
     python -m scripts.worth runs/worth --table
 
-`rft` runs first: what it takes in seconds is what `sft` and `oracle` get. GRPO's steps are set.
+`sft` and `oracle` get as many seconds as the arm `--like` took, which runs before them. The steps
+of GRPO are those of recipes/quickstart-long.yaml.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from kernelwright.data.runs.folder import Folder
 from kernelwright.data.suites.row_folder import lines, write_lines
 from kernelwright.evals.numbers.summary import read_summary
 
@@ -41,8 +44,6 @@ class Arm:
     values: tuple[str, ...] = ()
     begins: str = "start"
     """The arm whose adapter it goes on from."""
-    like: str = ""
-    """The arm whose seconds its SFT gets."""
 
 
 ARMS = {
@@ -56,15 +57,14 @@ ARMS = {
             *("rft.learning_rate=2e-4", "rft.replay=1.0"),
         ),
     ),
-    "sft": Arm("quickstart", "sft", ("sft.learning_rate=5e-4",), like="rft"),
+    "sft": Arm("quickstart", "sft", ("sft.learning_rate=5e-4",)),
     "oracle": Arm(
         "quickstart",
         "sft",
         ("sft.learning_rate=5e-4", "data.sft_suite=starter:rl", "data.max_triples=240"),
-        like="rft",
     ),
-    "grpo": Arm("quickstart", "grpo", ("grpo.steps=8",)),
-    "rft_grpo": Arm("quickstart", "grpo", ("grpo.steps=8",), begins="rft"),
+    "grpo": Arm("quickstart-long", "grpo"),
+    "rft_grpo": Arm("quickstart-long", "grpo", begins="rft"),
 }
 
 
@@ -77,6 +77,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=170_000, help="that it learns of them")
     parser.add_argument("--begin", type=Path, help="a run whose finished SFT is taken as the start")
     parser.add_argument("--samples", type=int, default=2, help="answers to each held-out problem")
+    parser.add_argument("--like", choices=list(ARMS), default="rft", help="whose seconds SFT gets")
     parser.add_argument("--rounds", type=int, default=1, help="of rejection sampling")
     parser.add_argument("--table", action="store_true", help="print what there is, and end")
     options = parser.parse_args()
@@ -111,7 +112,7 @@ def _run(name: str, options: argparse.Namespace) -> None:
     summary = read_summary(folder)
     taken = name == "start" and options.begin
     after = summary["held_out"]["before" if taken else "after"]
-    took = (read_summary(options.begin) if taken else summary)["seconds"][ARMS[name].stage]
+    took = (Folder(options.begin if taken else folder).stages() or {})[ARMS[name].stage]
     row = {
         "arm": name,
         "seed": options.seed,
@@ -129,7 +130,8 @@ def values_of(name: str, options: argparse.Namespace) -> list[str]:
     """What an arm changes of its recipe. Ends the program where other arms have to be run first."""
     arm = ARMS[name]
     values = [f"seed={options.seed}", "eval.temperature=1.0", f"eval.samples={options.samples}"]
-    values.append(f"data.max_triples={options.triples}")
+    values += [f"data.max_triples={options.triples}", "eval.before=true", "eval.after_sft=false"]
+    values += ["eval.timed=true", "eval.greedy=false"]
     taken = options.begin and options.begin / "checkpoints" / "sft-final"
     if name == "start" and taken:
         return [*values, "stages=[eval]", "eval.before_problems=null", f"model.adapter={taken}"]
@@ -147,13 +149,13 @@ def values_of(name: str, options: argparse.Namespace) -> list[str]:
 def _tokens(arm: Arm, options: argparse.Namespace) -> int:
     """Tokens of answers that SFT learns in the seconds that another arm took."""
     tokens: int = options.tokens
-    if not arm.like:
+    if not arm.begins:
         return tokens
     rows = rows_of(options.out)
     took = {one["arm"]: one["training_s"] for one in rows if one["seed"] == options.seed}
-    if not {arm.like, "start"} <= took.keys():
-        sys.exit(f"run the arms start and {arm.like} first: they say what the others get")
-    return max(1, round(tokens * took[arm.like] / took["start"]))
+    if not {options.like, "start"} <= took.keys():
+        sys.exit(f"run the arms start and {options.like} first: they say what the others get")
+    return max(1, round(tokens * took[options.like] / took["start"]))
 
 
 def table(rows: Sequence[dict[str, Any]]) -> Table:

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kernelwright.cli import app
+from kernelwright.data.importers.run import FOR_MEASURING
 from kernelwright.recipe.resolve import resolve
 
 
@@ -41,8 +42,9 @@ def test_its_recipe_has_its_name_and_trains_on_its_problems(
     assert CliRunner().invoke(app, ["new", str(tmp_path / "p"), "--from", "rft"]).exit_code == 0
     monkeypatch.chdir(tmp_path / "p")
     found = resolve(Path("recipe.yaml")).recipe
-    assert (found.name, found.data.train_suite) == ("p", "kernelbench:problems")
+    assert (found.name, found.data.train_suite) == ("p", "modules:problems")
     assert "rft" in found.stages
+    assert not FOR_MEASURING.match(found.data.train_suite), "its answers may be taught again"
 
 
 @pytest.mark.parametrize("folder", ["---", "_", "a b", "核"])

@@ -23,7 +23,9 @@ def row(arm: str, **more: Any) -> dict[str, Any]:
 def options(tmp_path: Path) -> Namespace:
     some = [row("start"), row("rft", training_s=250)]
     (tmp_path / ROWS).write_text("".join(json.dumps(one) + "\n" for one in some))
-    return Namespace(out=tmp_path, seed=0, triples=80, tokens=1000, samples=2, rounds=1, begin=None)
+    return Namespace(
+        out=tmp_path, seed=0, triples=80, tokens=1000, samples=2, rounds=1, like="rft", begin=None
+    )
 
 
 @pytest.mark.parametrize("name", ARMS)
@@ -33,7 +35,7 @@ def test_every_arm_is_a_recipe_that_trains_one_stage_and_measures(
     recipe = resolve(RECIPES / f"{ARMS[name].recipe}.yaml", values_of(name, options)).recipe
     assert recipe.stages == (ARMS[name].stage, "eval")
     assert (recipe.model.adapter is None) == (name == "start")
-    assert recipe.eval.temperature == 1.0
+    assert (recipe.eval.temperature, recipe.eval.timed, recipe.eval.greedy) == (1.0, True, False)
 
 
 def test_a_run_whose_sft_is_finished_can_be_the_start(options: Namespace) -> None:
@@ -46,8 +48,10 @@ def test_a_run_whose_sft_is_finished_can_be_the_start(options: Namespace) -> Non
     assert recipe.eval.before_problems is None, "all problems are measured"
 
 
-def test_sft_gets_the_seconds_of_rejection_sampling(options: Namespace) -> None:
+def test_sft_gets_the_seconds_of_another_arm(options: Namespace) -> None:
     assert "sft.tokens=2500" in values_of("sft", options)
+    options.like = "start"
+    assert "sft.tokens=1000" in values_of("sft", options)
     assert "sft.tokens=1000" in values_of("start", options)
 
 

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from kernelwright.commands.evaluating import _written_to
+from kernelwright.data.runs.folder import EVALUATION_FILE
 from kernelwright.data.runs.records import read_records
 from kernelwright.data.suites.load import Suite, load_suite
 from kernelwright.envs.remote.open_judge import open_judge
 from kernelwright.evals.evaluate.answers import AnswersError, Stored, read_answers
-from kernelwright.evals.evaluate.model import EvalError, evaluate_model
+from kernelwright.evals.evaluate.model import Attempt, EvalError, evaluate_model, question_of
 from kernelwright.evals.evaluate.run import EvalSettings
 from kernelwright.evals.evaluate.stored import evaluate_answers
 from kernelwright.evals.evaluate.written import AnswerStore, write_only
@@ -137,3 +138,24 @@ def test_a_question_that_is_damaged_is_refused_before_anything_is_judged(tmp_pat
     (folder / "eval.json").write_text('{"seconds": 1}')
     with pytest.raises(ValueError, match=r"eval\.json: not what eval wrote"):
         evaluate_answers(Stored(folder), ASKED, tmp_path / "out", {})
+
+
+def test_a_run_that_was_trained_on_in_between_is_another_question(tmp_path: Path) -> None:
+    final, file = tmp_path / "run" / "checkpoints" / "final", tmp_path / "out" / EVALUATION_FILE
+    final.mkdir(parents=True)
+    (final / "adapter_config.json").write_text('{"base_model_name_or_path": "x"}')
+
+    def attempt(weights: bytes) -> Attempt:
+        (final / "adapter_model.safetensors").write_bytes(weights)
+        return Attempt(file, question_of(str(tmp_path / "run"), ASKED, SETTINGS))
+
+    first = attempt(b"1")
+    first.open(resume=False)
+    first.save()
+    attempt(b"1").open(resume=True)
+    with pytest.raises(EvalError, match=r"asked another question: weights changed$"):
+        attempt(b"2").open(resume=True)
+    older = json.loads(file.read_text())
+    del older["question"]["weights"]
+    file.write_text(json.dumps(older))
+    attempt(b"2").open(resume=True)

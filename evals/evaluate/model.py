@@ -280,7 +280,8 @@ class Attempt:
         """(what the folder was asked, the seconds spent on it). Raises EvalError."""
         try:
             before = read_json(self.path.read_bytes())
-            return {**KNEW_NO_OTHER, **before["question"]}, float(before["seconds"])
+            known = {**KNEW_NO_OTHER, "weights": self.question.get("weights")}
+            return {**known, **before["question"]}, float(before["seconds"])
         except (ValueError, KeyError, TypeError) as error:
             raise EvalError(f"{self.path}: not what was written here ({error})") from None
 
@@ -301,7 +302,16 @@ def question_of(
         del asked[told]
     keys = [problem.key for problem in suite.problems]
     what = {"suite": suite.spec, "problems": keys, "given": keys_of_given(suite)}
-    return {"model": model, **what, **asked, "judged": judged}
+    return {"model": model, "weights": _weights_of(model), **what, **asked, "judged": judged}
+
+
+def _weights_of(model: str) -> str | None:
+    """The hash of an adapter on this machine, which a run that goes on writes anew; None of other
+    models. Raises ModelError."""
+    from kernelwright.rl.models.adapter_folder import find_adapter
+
+    adapter = find_adapter(model) if Path(model).exists() else None
+    return adapter.weights_sha256 if adapter and adapter.weights.is_file() else None
 
 
 def target_of(records: Sequence[Record], devices: Sequence[Mapping[str, Any]]) -> str:

@@ -49,7 +49,7 @@ keys are shown by `kernelwright recipes show recipe.yaml`. All commands run in t
 
 See whether a problem accepts trivial answers, and judge a kernel that you wrote:
 
-    kernelwright suite check kernelbench:problems
+    kernelwright suite check modules:problems
     kernelwright judge problems/level1/1_Row_energy.py kernel.cpp
 
 See what training costs here, train, and go on after an interruption:
@@ -61,7 +61,7 @@ See what training costs here, train, and go on after an interruption:
 The report of the run measures it on problems that it never trained on. Measure the trained model on
 your own, which it did train on; have it search for a fast kernel; and look at what it wrote:
 
-    kernelwright eval runs/{name} --suite kernelbench:problems -n 4 --temperature 1 --out runs/eval
+    kernelwright eval runs/{name} --suite modules:problems -n 4 --temperature 1 --out runs/eval
     kernelwright search problems/level1/3_Softmax.py --model runs/{name}
     kernelwright view runs/{name}
 
@@ -76,11 +76,11 @@ CI = """#!/bin/sh
 set -e
 kernelwright doctor
 kernelwright recipes check recipe.yaml
-kernelwright suite check kernelbench:problems
+kernelwright suite check modules:problems
 """
 IGNORED = "runs/\n__pycache__/\n"
 SETTINGS: dict[str, object] = {
-    "data": {"train_suite": "kernelbench:problems", "held_out_suite": "starter:held_out"}
+    "data": {"train_suite": "modules:problems", "held_out_suite": "starter:held_out"}
 }
 
 

@@ -38,8 +38,13 @@ class Adapter:
     max_new_tokens: int | None = None
 
     @property
+    def weights(self) -> Path:
+        """The file of its tensors."""
+        return self.folder / ADAPTER
+
+    @property
     def weights_sha256(self) -> str:
-        with (self.folder / ADAPTER).open("rb") as file:
+        with self.weights.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
 

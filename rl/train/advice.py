@@ -11,8 +11,9 @@ STEPS = 3
 """Steps in a row that make a warning; dead groups alone make one in the first step too."""
 
 
-def complaints(metrics: Mapping[str, float]) -> dict[str, str]:
-    """Kind → sentence, of everything that is wrong with this step."""
+def complaints(metrics: Mapping[str, float | None]) -> dict[str, str]:
+    """Kind → sentence, of everything that is wrong with this step; None is unknown."""
+    metrics = {name: one for name, one in metrics.items() if one is not None}
     found: dict[str, str] = {}
     live, dead = metrics.get("groups/live", 0.0), metrics.get("groups/dead", 0.0)
     sampled = live + dead
@@ -53,7 +54,7 @@ class Adviser:
     seen: dict[str, int] = field(default_factory=dict)
     said: set[str] = field(default_factory=set)
 
-    def hear(self, step: int, metrics: Mapping[str, float]) -> list[str]:
+    def hear(self, step: int, metrics: Mapping[str, float | None]) -> list[str]:
         """The warnings that are due after this step; `step` counts from 1. A step without a rollout
         of its own, as with `iterations`, says nothing."""
         if "groups/live" not in metrics:
