@@ -114,6 +114,10 @@ def test_a_repository_has_the_readers_and_files_that_were_asked_for(
     upload([(public, three)])
     assert set(repository.files) == {one.name for one in clean.iterdir()} | {".gitattributes"}
     assert repository.commits == ["one", "three"]
+    repository.private = True
+    with pytest.raises(PublishError, match="me/kernels is private on the Hub, and stays so"):
+        upload([(public, four)])
+    repository.private = False
     monkeypatch.setenv("HF_TOKEN", "hf_wrong")
     with pytest.raises(PublishError, match=r"^the Hub refused me/kernels: "):
         upload([(public, four)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from kernelwright.envs.types import Case, Problem, Record, Role, Verdict
 from kernelwright.evals.evaluate.run import EvalSettings, evaluate
 from kernelwright.evals.numbers.metrics import record_scores
 from kernelwright.evals.page.levels import unjudged_lines
+from kernelwright.rl.models.weights import ModelError
 
 pytestmark = pytest.mark.sandbox
 
@@ -130,6 +132,26 @@ def test_an_answer_that_reaches_the_limit_is_none_where_it_is_learned_from(
         said = {(one.evaluation.verdict, one.evaluation.reason, one.source) for one in found}
         assert said == {(Verdict.NO_KERNEL, "truncated", None)}
     assert found[0].completion == RELU
+
+
+class FailingPolicy(ScriptedPolicy):
+    """Answers one prompt of the second batch, and then no more."""
+
+    def complete(
+        self, prompts: Sequence[Prompt], sampling: Sampling, on_finished: OnFinished | None = None
+    ) -> list[Completion]:
+        if not self.asked:
+            return super().complete(prompts, sampling, on_finished)
+        super().complete(prompts[:1], sampling, on_finished)
+        raise ModelError("no server answers")
+
+
+def test_what_a_server_answered_before_it_failed_is_judged_and_kept(judge: Judge) -> None:
+    kept, told = list[Record](), Told()
+    with pytest.raises(ModelError, match="no server answers"):
+        evaluate(FailingPolicy(), PROBLEMS, judge, SETTINGS, kept.extend, (), told)
+    assert [one.row for one in kept] == [0, 1, 2]
+    assert Counter(told.words) == {"written": 3, "judged": 3}
 
 
 class Told:

@@ -30,6 +30,7 @@ from kernelwright.envs.types import (
 )
 from kernelwright.evals.page.levels import PROBLEM_AT_FAULT
 from kernelwright.rewards.price import price
+from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.recipe.schema import Recipe
 
 Keep = Callable[[Sequence[Record]], None]
@@ -184,7 +185,8 @@ def write(
 
     Each problem is a task in each language. `done` holds the ids of records that exist: their rows
     are skipped, as are those whose module does not run. `on_written` is called after each answer,
-    from any thread.
+    from any thread. Where a server fails for good, what it had answered comes first, then its
+    ModelError.
     """
     for batch in _batches(problems, settings):
         left = _left(batch, settings, done)
@@ -199,17 +201,21 @@ def write(
             )
             chats = [settings.chats.get(row.task.key) or task_prompt(row.task) for row in left]
             asked = list(zip(left, chats, strict=True))
-            completions = _completed(policy, asked, sampling, on_written)
-            yield [
+            completions, failed = _completed(policy, asked, sampling, on_written)
+            if responses := [
                 Response.of_completion(
                     row.task,
                     row.index,
                     text_of(chat),
-                    one.text,
-                    truncated=settings.whole and not one.ended,
+                    completions[number].text,
+                    truncated=settings.whole and not completions[number].ended,
                 )
-                for (row, chat), one in zip(asked, completions, strict=True)
-            ]
+                for number, (row, chat) in enumerate(asked)
+                if number in completions
+            ]:
+                yield responses
+            if failed:
+                raise failed
 
 
 def count_left(
@@ -254,9 +260,20 @@ def _completed(
     asked: Sequence[tuple[_Row, Chat]],
     sampling: Sampling,
     on_written: Callable[[], None] | None,
-) -> list[Completion]:
-    chats = [chat for _, chat in asked]
-    return policy.complete(chats, sampling, (lambda *_: on_written()) if on_written else None)
+) -> tuple[dict[int, Completion], ModelError | None]:
+    """(the answers by their number, why there are no more)."""
+    finished: dict[int, Completion] = {}
+
+    def keep(number: int, completion: Completion) -> None:
+        finished[number] = completion
+        if on_written:
+            on_written()
+
+    try:
+        found = policy.complete([chat for _, chat in asked], sampling, keep)
+    except ModelError as error:
+        return finished, error
+    return dict(enumerate(found)), None
 
 
 def in_batches(rows: Sequence[T], judge: AnyJudge) -> Iterator[Sequence[T]]:

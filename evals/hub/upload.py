@@ -105,9 +105,15 @@ class Target:
 
     def _refuse_readers(self, api: HfApi) -> None:
         """A repository that was there before keeps its readers: none may be new to its owner."""
-        if self.private and not api.repo_info(self.repo, repo_type=self.kind).private:
+        private = api.repo_info(self.repo, repo_type=self.kind).private
+        if self.private and not private:
             allowed = {"dataset": "with --public", "model": "without --private"}[self.kind]
             raise PublishError(f"{self.repo} is public on the Hub: allow that {allowed}")
+        if self.kind == "dataset" and private and not self.private:
+            raise PublishError(
+                f"{self.repo} is private on the Hub, and stays so: open it there first, or leave "
+                "--public out"
+            )
 
     def _refuse_others(self, api: HfApi, tree: Tree) -> None:
         """What is there may be of another kind, or another model."""
