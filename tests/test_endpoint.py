@@ -7,20 +7,27 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from email.message import Message
+from http.client import IncompleteRead
 from pathlib import Path
-from threading import Event
+from threading import Barrier, Event
+from time import monotonic
+from types import SimpleNamespace
+from typing import Any
+from urllib.error import HTTPError
 
 import pytest
 from typer.testing import CliRunner
 
 from kernelwright.cli import app
+from kernelwright.data.graphs.teacher import Teacher
 from kernelwright.envs.policy import Finish, Sampling
 from kernelwright.envs.system.paths import own_environment
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies import endpoint
 from kernelwright.rl.policies.endpoint import AbsentError, EndpointError, RefusedError, all_of
 from kernelwright.rl.policies.hf import load_policy, open_policy
-from kernelwright.rl.policies.providers.openai import Usage
+from kernelwright.rl.policies.providers.openai import ChatPolicy, Usage
 from tests.chat_script import chat_script
 from tests.loopback_vllm import BASE, LoopbackVllm
 from tests.tiny_model import save_tiny
@@ -172,6 +179,70 @@ def test_an_answer_is_heard_of_while_others_are_written() -> None:
     assert found == [0, 1, 2]
     with pytest.raises(ZeroDivisionError):
         all_of(2, lambda number: 1 // number, 2, None)
+
+
+def test_nobody_waits_for_other_answers_once_one_has_failed() -> None:
+    free, asked = Event(), Event()
+
+    def ask(number: int) -> int:
+        if number:
+            asked.set()
+            return int(free.wait(60))
+        assert asked.wait(60)
+        return 1 // number
+
+    started = monotonic()
+    with pytest.raises(ZeroDivisionError):
+        all_of(5, ask, 2, None)
+    assert monotonic() - started < 30
+    free.set()
+
+
+def test_answers_that_want_another_limit_at_once_are_all_asked_again() -> None:
+    together = Barrier(4)
+
+    def answer(path: str, body: dict[str, Any]) -> Any:
+        if "max_tokens" in body:
+            together.wait(60)
+            raise RefusedError("400 use 'max_completion_tokens' instead")
+        return {"choices": [{"message": {"content": "right"}, "finish_reason": "stop"}]}
+
+    asked: Any = SimpleNamespace(post=answer, url="http://here")
+    found = ChatPolicy(asked, "m", Usage()).complete(["Add."] * 4, GREEDY)
+    assert [one.text for one in found] == ["right"] * 4
+
+
+def test_refusals_of_everything_are_no_answers(server: LoopbackVllm) -> None:
+    heard: list[int] = []
+    server.failing = [(400, "no such model")] * 3
+    with pytest.raises(RefusedError, match="400 no such model"):
+        open_policy(f"openai:{BASE}@{server.url}").complete(
+            ["Add."] * 3, GREEDY, lambda number, _: heard.append(number)
+        )
+    assert heard == []
+
+
+def test_a_key_is_shown_nowhere_and_may_end_in_a_new_line(
+    server: LoopbackVllm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret\r\n")
+    open_policy(f"openai:{BASE}@{server.url}").complete(["Add."], GREEDY)
+    assert server.asked[-1][2] == "Bearer secret"
+    assert "secret" not in repr(endpoint.Endpoint(server.url, "secret"))
+    assert "secret" not in repr(Teacher(endpoint=server.url, model="m", key="secret"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sec\nret")
+    with pytest.raises(ModelError, match=r"^OPENAI_API_KEY holds characters that no header takes"):
+        open_policy(f"openai:{BASE}@{server.url}")
+
+
+def test_a_server_that_dies_while_it_says_why_is_one_line() -> None:
+    class Torn(HTTPError):
+        def read(self, *_: Any) -> bytes:
+            raise IncompleteRead(b"")
+
+    assert endpoint._message(Torn("http://here", 503, "Service Unavailable", Message(), None)) == (
+        "Service Unavailable"
+    )
 
 
 def test_a_limit_goes_by_the_name_that_the_model_wants(server: LoopbackVllm) -> None:

@@ -125,6 +125,14 @@ def test_trls_environment_is_paid_for_the_last_kernel(judge: Judge) -> None:
     assert made.get_reward() == 1
 
 
+@pytest.mark.parametrize("source", [None, 5, {"code": "x"}, ["void kernel"]])
+def test_a_call_that_the_model_got_wrong_is_told_to_it_and_ends_nothing(source: Any) -> None:
+    made = rollout(FixedJudge(Verdict.WRONG))
+    with pytest.raises(TypeError, match="source is a text"):
+        made.submit(source)
+    assert made.get_reward() == 0
+
+
 def test_trl_leaves_out_what_has_no_verdict_and_stops_where_the_judge_does() -> None:
     made = rollout(FixedJudge(Verdict.UNJUDGED))
     with pytest.raises(UnjudgedError):

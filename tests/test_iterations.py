@@ -72,8 +72,17 @@ WORDS = ("right 4", "wrong", "right 2", "right 1", "wrong", "right 2", "right", 
 def test_steps_that_share_a_generation_take_parts_of_it_as_trl_does(
     changed: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from trl import GRPOTrainer
+
     model, policies = save_tiny(tmp_path / "model"), truthful(tmp_path / "model", monkeypatch)
     found: list[torch.Tensor] = []
+    asked, sizes = GRPOTrainer._get_per_token_logps_and_entropies, list[int]()
+
+    def sized(self: Any, *given: Any, **named: Any) -> Any:
+        sizes.append(named["batch_size"])
+        return asked(self, *given, **named)
+
+    monkeypatch.setattr(GRPOTrainer, "_get_per_token_logps_and_entropies", sized)
     for fast in (True, False):
         run = tmp_path / str(fast)
         step = one_step(model, run, answered(), fast_pass=fast, **SHARED | changed)
@@ -85,6 +94,7 @@ def test_steps_that_share_a_generation_take_parts_of_it_as_trl_does(
         named = sorted(step.trainer.model.named_parameters())
         found.append(torch.cat([one.detach().flatten() for _, one in named if one.requires_grad]))
     assert (found[0] - found[1]).norm() < 1e-3 * found[1].norm()
+    assert set(sizes) == {1}, "micro batches, whoever trains"
 
 
 @pytest.mark.model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -25,8 +26,8 @@ from kernelwright.data.suites.load import SuiteError
 from kernelwright.envs.judge import Judge
 from kernelwright.envs.types import Verdict
 from kernelwright.service.app import application
-from kernelwright.service.client import TOKEN, JudgeClient, ServiceError
-from kernelwright.service.gate import is_loopback
+from kernelwright.service.client import TOKEN, JudgeClient, ServiceError, _wait_s
+from kernelwright.service.gate import Gate, is_loopback
 from kernelwright.service.serve import problems_of
 from kernelwright.service.waiting import JudgeQueue
 from tests.documented import python_blocks
@@ -212,6 +213,25 @@ def test_a_full_queue_is_429_and_says_when_to_come_back(judge: Judge) -> None:
     assert (state["limit"], state["waiting"], state["running"], state["judged"]) == (1, 0, 0, 2)
     assert state["verdicts"] == {"correct": 1, "wrong": 1}
     assert state["seconds_each"] > 0
+
+
+@pytest.mark.parametrize(("said", "wait_s"), [("7", 7), ("0", 1), (None, 5), ("Wed, 21 Oct", 5)])
+def test_the_client_waits_as_the_service_says_or_a_while(said: str | None, wait_s: int) -> None:
+    assert _wait_s(said) == wait_s
+
+
+def test_a_websocket_is_closed_without_a_word() -> None:
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    gate = Gate(None, token=SECRET, most_bytes=1)
+    asyncio.run(gate({"type": "websocket", "headers": []}, receive, send))
+    assert sent == [{"type": "websocket.close", "code": 1008}]
 
 
 def test_a_batch_is_refused_whole_and_leaves_no_place_taken() -> None:

@@ -42,10 +42,14 @@ def test_the_best_step_is_a_trained_one_and_the_latest_of_equals() -> None:
     assert best_step({}) is None
 
 
-def test_the_adapters_of_the_two_best_steps_so_far_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("steps_at_once", "expected"),
+    [(1, [[1], [1], [1, 3], [1, 3, 4]]), (4, [[1], [1], [3], [4]])],
+)
+def test_the_best_adapters_that_a_run_may_go_back_to_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps_at_once: int, expected: list[list[int]]
 ) -> None:
-    """A run that goes on from before the last of them may find that the one before is the best."""
+    """Those of its checkpoints: a run that goes on from one may find nothing better after it."""
     known: dict[int, float] = {}
     scripted = dict(enumerate([0.8, 0.5, 0.4, 0.6, 0.7]))
 
@@ -57,9 +61,9 @@ def test_the_adapters_of_the_two_best_steps_so_far_are_kept(
         folder.mkdir()
 
     monkeypatch.setattr("kernelwright.rl.train.grpo_callbacks.save_adapter", save)
-    recipe = Recipe.model_validate(
-        {"name": "a", "run_dir": tmp_path, "grpo": {"validate_every": 1, "validation_problems": 2}}
-    )
+    shared = {"steps": 8, "steps_per_generation": steps_at_once}
+    grpo = {"validate_every": 1, "validation_problems": 2, **shared}
+    recipe = Recipe.model_validate({"name": "a", "run_dir": tmp_path, "grpo": grpo})
     validation: Any = SimpleNamespace(measure=measure, rates=lambda: dict(known))
     trainer = SimpleNamespace(accelerator=SimpleNamespace(unwrap_model=lambda m: m), model=None)
     out = tmp_path / "grpo-final"
@@ -69,8 +73,12 @@ def test_the_adapters_of_the_two_best_steps_so_far_are_kept(
     for step in range(1, 5):
         curve.on_step_end(None, SimpleNamespace(global_step=step, max_steps=9), None)
         kept.append(best_steps(out))
-    assert kept == [[1], [1], [1, 3], [3, 4]]
+    assert kept == expected
     assert best_step(known) == 4
+    scripted.update({5: 0.8, 6: 0.9})
+    for step in (5, 6):  # then it is killed; the last checkpoint is that of step 4, or of 5
+        curve.on_step_end(None, SimpleNamespace(global_step=step, max_steps=9), None)
+    assert 4 in best_steps(out)
 
 
 def test_a_point_is_kept_as_records_and_read_back_as_a_rate(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import json
 import urllib.request
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from http.client import HTTPException
 
 from kernelwright.data.graphs.lint.lint import findings
@@ -43,7 +43,7 @@ class Teacher:
 
     endpoint: str
     model: str
-    key: str = ""
+    key: str = field(default="", repr=False)
 
     def __call__(self, row: Row) -> str:
         """What the model says of a kernel. Raises OSError and ValueError."""

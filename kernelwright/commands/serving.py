@@ -30,11 +30,12 @@ def serve(
     import uvicorn  # noqa: F401  whether it is installed is told before the judge starts
 
     from kernelwright.envs.remote.open_judge import open_judge
+    from kernelwright.envs.system.secrets import header_key
     from kernelwright.service.client import TOKEN
     from kernelwright.service.serve import check_address, problems_of, run
 
-    token = os.environ.get(TOKEN) or None
     with told(ValueError, OSError):
+        token = header_key(os.environ.get(TOKEN), TOKEN)
         check_address(host, token)
         problems = problems_of(suite or ["starter"])
     with judging(), open_judge(workers) as judge:

@@ -60,6 +60,8 @@ class KernelEnvironment:
             The verdict on the kernel.
         """
         assert self._episode is not None
+        if not isinstance(source, str):  # the model wrote the call
+            raise TypeError("source is a text: the kernel's source code")
         if self._episode.done:
             return OVER
         give_back()  # a GPU's memory, too: the judge needs it

@@ -14,6 +14,7 @@ from kernelwright.data.graphs.teacher import Teacher
 from kernelwright.data.runs.folder import held
 from kernelwright.data.runs.process import this_process
 from kernelwright.data.suites.row_folder import KEPT
+from kernelwright.envs.system.secrets import header_key
 from kernelwright.preflight.check import not_judged_here
 from kernelwright.recipe.data_recipe import DataRecipe, ResolvedData, TeacherSection
 from kernelwright.recipe.shown import recipe_lines
@@ -85,8 +86,8 @@ def recipe_of(recipe: DataRecipe) -> Recipe:
 
 
 def _teacher(section: TeacherSection) -> Teacher:
-    key = os.environ.get(section.key_env, "")
-    return Teacher(endpoint=section.endpoint, model=section.model, key=key)
+    key = header_key(os.environ.get(section.key_env), section.key_env)
+    return Teacher(endpoint=section.endpoint, model=section.model, key=key or "")
 
 
 def _wanted(recipe: DataRecipe) -> Wanted:

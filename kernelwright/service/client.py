@@ -35,7 +35,7 @@ class JudgeClient:
 
     def __init__(self, url: str, token: str | None = None, patience_s: float = 600.0) -> None:
         self._url, self._patience_s = url.rstrip("/"), patience_s
-        self._token = token or os.environ.get(TOKEN)
+        self._token = (token or os.environ.get(TOKEN) or "").strip()  # files end lines
 
     def judge(self, **job: Any) -> dict[str, Any]:
         """The evaluation of one answer; `job` has the keys of `JudgeRequest`."""
@@ -65,9 +65,15 @@ class JudgeClient:
                     found: dict[str, Any] = json.load(answer)
                     return found
             except urllib.error.HTTPError as error:
-                wait_s = float(error.headers.get("Retry-After", 0))
+                wait_s = _wait_s(error.headers.get("Retry-After"))
                 if error.code != 429 or time.monotonic() + wait_s > ends:
                     why = error.read().decode(errors="replace")
                     raise ServiceError(error.code, why) from None
                 error.close()
                 time.sleep(wait_s)
+
+
+def _wait_s(said: str | None) -> float:
+    """How long to wait: as the service says, or 5 s where a proxy before it says nothing, or a
+    date."""
+    return max(1.0, float(said)) if said and said.isdecimal() else 5.0

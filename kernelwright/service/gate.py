@@ -42,6 +42,10 @@ class Gate:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
+        if scope["type"] == "websocket":  # there are none here
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+            return
         refusal = self._refusal(scope)
         body = b"" if refusal else await self._body(scope, receive)
         if isinstance(body, tuple):
@@ -61,8 +65,6 @@ class Gate:
         await self._app(scope, replay, send)
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
-        if scope["type"] != "http":
-            return 404, "there are no WebSockets here"
         headers = {name.lower(): value for name, value in scope["headers"]}
         if self._token is None:
             host = headers.get(b"host", b"").decode("latin-1")

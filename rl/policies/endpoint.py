@@ -7,10 +7,12 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
-from dataclasses import dataclass
+from concurrent.futures import Future, as_completed
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from http.client import HTTPException, IncompleteRead
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
 from typing import Any, TypeVar
 
 from kernelwright.rl.models.weights import ModelError
@@ -46,7 +48,7 @@ class Endpoint:
     """A server's address, without `/v1`, and the key it wants, if it wants one."""
 
     url: str
-    key: str | None = None
+    key: str | None = field(default=None, repr=False)
 
     @classmethod
     def at(cls, url: str, key: str | None = None) -> Endpoint:
@@ -114,7 +116,10 @@ def _not_json(where: str) -> Any:
 
 def _message(error: urllib.error.HTTPError) -> str:
     """What a server says of a request that it refuses, in one line."""
-    text = error.read().decode(errors="replace")
+    try:
+        text = error.read().decode(errors="replace")
+    except (OSError, HTTPException):  # the connection was lost on the way
+        text = ""
     try:
         told = json.loads(text)
         said = told.get("error", told)
@@ -138,17 +143,33 @@ def as_expected(where: str) -> Iterator[None]:
 def all_of(
     count: int, ask: Callable[[int], T], at_once: int, on_finished: Callable[[int, T], None] | None
 ) -> list[T]:
-    """`ask(number)` of each number, many at a time; `on_finished` hears of each, in this thread."""
+    """`ask(number)` of each number, many at a time; `on_finished` hears of each, in this thread.
+
+    An error, or Ctrl-C, ends it at once: nobody waits for what is still asked.
+    """
+    calls: dict[Future[T], int] = {Future(): number for number in range(count)}
+    left, ended = SimpleQueue[tuple[Future[T], int]](), Event()
+
+    def work() -> None:
+        with suppress(Empty):
+            while not ended.is_set():
+                call, number = left.get_nowait()
+                try:
+                    call.set_result(ask(number))
+                except BaseException as error:  # noqa: BLE001  who waits raises it
+                    call.set_exception(error)
+
+    for one in calls.items():
+        left.put(one)
+    for _ in range(min(at_once, count)):
+        Thread(target=work, daemon=True).start()
     found: dict[int, T] = {}
-    with ThreadPoolExecutor(max(1, min(at_once, count))) as threads:
-        calls = {threads.submit(ask, number): number for number in range(count)}
-        try:
-            for call in as_completed(calls):
-                number = calls[call]
-                found[number] = call.result()
-                if on_finished:
-                    on_finished(number, found[number])
-        except BaseException:
-            threads.shutdown(wait=False, cancel_futures=True)
-            raise
+    try:
+        for call in as_completed(calls):
+            number = calls[call]
+            found[number] = call.result()
+            if on_finished:
+                on_finished(number, found[number])
+    finally:
+        ended.set()
     return [found[number] for number in range(count)]

@@ -149,6 +149,7 @@ def _trainer(recipe: Recipe, rollouts: Rollouts, model: Any, tokenizer: Any) -> 
         fast_pass=recipe.grpo.fast_pass,
         most_mismatch=recipe.grpo.most_mismatch,
         drop_mismatched=recipe.grpo.drop_mismatched,
+        micro_batch_size=recipe.grpo.micro_batch_size,
         rollout_func=rollouts,
         model=model,
         reward_funcs=rollouts.credit,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -73,7 +74,8 @@ def phases_callback(rollouts: Rollouts) -> Any:
 def validation_callback(recipe: Recipe, validation: Validation, trainer: Any, out: Path) -> Any:
     """Measures the start and every `grpo.validate_every` steps; keeps the best adapters so far.
 
-    Two of them: a run that goes on from before the best step may find that it is none.
+    Those of the two checkpoints that a run may go on from are kept too: what was better since may
+    be none the next time.
     """
     from transformers import TrainerCallback
 
@@ -90,7 +92,8 @@ def validation_callback(recipe: Recipe, validation: Validation, trainer: Any, ou
             save_adapter(
                 trainer.accelerator.unwrap_model(trainer.model), recipe, best_folder(out, step)
             )
-            for older in [one for one in best_steps(out) if one < step][:-1]:
+            kept = _bests_of_checkpoints(recipe, step, rates)
+            for older in [one for one in best_steps(out) if one < step and one not in kept]:
                 shutil.rmtree(best_folder(out, older))
 
     class Curve(TrainerCallback):  # type: ignore[misc]
@@ -104,6 +107,16 @@ def validation_callback(recipe: Recipe, validation: Validation, trainer: Any, ou
                 measure(state.global_step)
 
     return Curve()
+
+
+def _bests_of_checkpoints(recipe: Recipe, step: int, rates: Mapping[int, float]) -> set[int | None]:
+    """The best steps up to each of the last two checkpoints before a step."""
+    each = recipe.grpo.steps_at_once
+    last = (step - 1) // each * each
+    return {
+        best_step({one: rate for one, rate in rates.items() if one <= until})
+        for until in (last, last - each)
+    }
 
 
 def best_folder(out: Path, step: int) -> Path:

@@ -204,15 +204,20 @@ def weigh_as_vllms(trainer: Any) -> None:
 def no_old_logprobs(trainer: Any) -> Iterator[None]:
     """Within it TRL computes no log-probs for later steps on a batch to compare with, where the
     fast pass trains: `fast_loss` has them. It does where answers far from their sampling are
-    dropped: of what is trained on after the first step nothing else tells."""
+    dropped: of what is trained on after the first step nothing else tells. Then by micro batches,
+    for the fast pass takes a whole step at once."""
     args, iterations = trainer.args, trainer.num_iterations
     shared, passes = args.steps_per_generation, args.gradient_accumulation_steps
-    if trainer.fast and (shared == passes or trainer.drop_mismatched is None):
-        trainer.num_iterations, args.steps_per_generation = 1, passes
+    rows = args.per_device_train_batch_size
+    if trainer.fast:
+        args.per_device_train_batch_size = min(rows, trainer.micro_batch_size)
+        if shared == passes or trainer.drop_mismatched is None:
+            trainer.num_iterations, args.steps_per_generation = 1, passes
     try:
         yield
     finally:
         trainer.num_iterations, args.steps_per_generation = iterations, shared
+        args.per_device_train_batch_size = rows
 
 
 def note_stock_mismatch(trainer: Any, inputs: Any) -> None:
@@ -230,7 +235,7 @@ def kernel_trainer_class() -> type[Any]:
 
     class KernelGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         """The training pass is `rl/train/fast_pass.py`'s on a CPU, where `fast_pass` and it can.
-        The last two are the recipe's."""
+        The others are the recipe's."""
 
         def __init__(
             self,
@@ -238,10 +243,12 @@ def kernel_trainer_class() -> type[Any]:
             fast_pass: bool,
             most_mismatch: float = math.inf,
             drop_mismatched: float | None = None,
+            micro_batch_size: int | None = None,
             **options: Any,
         ) -> None:
             super().__init__(**options)
             self.most_mismatch, self.drop_mismatched = most_mismatch, drop_mismatched
+            self.micro_batch_size = micro_batch_size or self.args.per_device_train_batch_size
             score_learned_positions(self.model, self.temperature)
             reason = why_not_fast(self) if fast_pass else "grpo.fast_pass is false"
             self.fast = not reason

@@ -22,6 +22,7 @@ from kernelwright.envs.policy import (
     Sampling,
     messages_of,
 )
+from kernelwright.envs.system.secrets import header_key
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies.endpoint import Endpoint, EndpointError, RefusedError, all_of
 from kernelwright.rl.policies.providers import base
@@ -80,24 +81,31 @@ class ChatPolicy:
     ) -> list[Completion]:
         """Several requests at a time; then says how many tokens, and dollars, were spent so far.
 
-        A prompt that the endpoint refuses has an empty answer, and a line says so. Raises
-        RefusedError where it refuses all of them.
+        A prompt that the endpoint refuses has an empty answer, which `on_finished` hears of last,
+        and a line says so. Raises RefusedError where it refuses all of them.
         """
-        refused: list[str] = []
+        refused: dict[int, str] = {}
 
         def ask(number: int) -> Completion:
             try:
                 return self._one(prompts[number], sampling, sampling.seed + sampling.number(number))
             except RefusedError as error:
-                refused.append(str(error))
+                refused[number] = str(error)
                 return Completion(text="", finish=Finish.OTHER)
 
-        found = all_of(len(prompts), ask, AT_ONCE, on_finished)
+        def answered(number: int, one: Completion) -> None:
+            if on_finished and number not in refused:
+                on_finished(number, one)
+
+        found = all_of(len(prompts), ask, AT_ONCE, answered)
+        why = next(iter(refused.values()), "")
         if refused and len(refused) == len(prompts):
-            raise RefusedError(refused[0])
+            raise RefusedError(why)
+        for number in refused if on_finished else ():
+            on_finished(number, found[number])
         if refused:
             said = f"{len(refused)} of {len(prompts)} prompts were refused, and have no answer"
-            print(f"{self.model}: {said}: {refused[0]}", file=sys.stderr)
+            print(f"{self.model}: {said}: {why}", file=sys.stderr)
         print(f"{self.model}: {self.usage.line()}", file=sys.stderr)
         return found
 
@@ -126,11 +134,11 @@ class ChatPolicy:
 
     def _limited(self, body: Mapping[str, Any], most: int) -> Any:
         """The answer; newer models of OpenAI's want the limit by another name."""
-        path, other = "/v1/chat/completions", "max_completion_tokens"
+        path, other, sent = "/v1/chat/completions", "max_completion_tokens", self.limit
         try:
-            return self.endpoint.post(path, {**body, self.limit: most})
+            return self.endpoint.post(path, {**body, sent: most})
         except EndpointError as error:
-            if self.limit == other or other not in str(error):
+            if sent == other or other not in str(error):
                 raise
             self.limit = other
             return self.endpoint.post(path, {**body, other: most})
@@ -158,7 +166,14 @@ class Provider(base.Provider):
         if not name:
             raise ModelError("openai:MODEL or openai:MODEL@ADDRESS names a model")
         url = address or os.environ.get(URL) or OPENAI
-        return ChatPolicy(Endpoint.at(url, os.environ.get(KEY)), name, Usage(_prices()))
+        return ChatPolicy(Endpoint.at(url, _key()), name, Usage(_prices()))
+
+
+def _key() -> str | None:
+    try:
+        return header_key(os.environ.get(KEY), KEY)
+    except ValueError as error:
+        raise ModelError(str(error)) from None
 
 
 def _prices() -> tuple[float, float] | None:
