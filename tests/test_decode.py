@@ -92,6 +92,26 @@ def test_a_row_does_not_depend_on_what_shares_its_batch(folder: str) -> None:
     assert [one.token_ids for one in part] == [one.token_ids for one in together[1::2]]
 
 
+@pytest.mark.parametrize("temperature", [0.0, 0.05, 1.0])
+def test_answers_are_decoded_as_one_row_until_they_differ(folder: str, temperature: float) -> None:
+    model = load_base(folder, dtype="float32", device="cpu")
+    asked = [prompts()[0]] * 6 + [prompts()[4]] * 3
+    widths: list[int] = []
+    hook = model.register_forward_pre_hook(
+        lambda _, __, named: widths.append(len(named["input_ids"])), with_kwargs=True
+    )
+    together = sampled(model, temperature, asked=asked, rows=9)
+    hook.remove()
+    apart = sampled(model, temperature, asked=asked, rows=1)
+    assert [one.token_ids for one in together] == [one.token_ids for one in apart]
+    read = {
+        (len(prompt), one.token_ids[:known])
+        for prompt, one in zip(asked, together, strict=True)
+        for known in range(len(one.token_ids))
+    }
+    assert sum(widths) == len(read)
+
+
 def test_every_row_is_told_once_when_it_ends_and_the_shorter_ones_first(folder: str) -> None:
     told: dict[int, Sampled] = {}
     model = load_base(folder, dtype="float32", device="cpu")

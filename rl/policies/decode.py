@@ -1,14 +1,15 @@
 """Sampling from a causal language model: one decoder for training and for evaluation.
 
 A row leaves the batch with its last token and the next waiting prompt takes its place, so that one
-long answer does not keep the machine. Equal prompts are read once. Keys and values are written in
-place, and attention does not repeat keys for each query head. Adapters are folded into a copy of
+long answer does not keep the machine. Equal prompts are read once, and answers to one are decoded
+as one row until their tokens differ. Keys and values are written in place, and attention does not
+repeat keys for each query head. Adapters are folded into a copy of
 the weights, on a GPU where it has room for one; there, a step is a CUDA graph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -53,14 +54,21 @@ class BatchOptions(TypedDict, total=False):
 
 @dataclass(slots=True)
 class _Row:
-    """An answer being written, in a slot of the batch."""
+    """An answer being written."""
 
     row: int
-    length: int
-    token: int
     uniforms: np.ndarray[Any, Any] | None
     token_ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Strand:
+    """Answers that are the same so far, in a slot of the batch."""
+
+    rows: list[_Row]
+    length: int
+    token: int
 
 
 def sample(
@@ -94,18 +102,13 @@ def sample(
         while batch.active or batch.waiting:
             batch.admit(seed if temperature > 0 else None, max_new_tokens)
             tokens, logprobs = _choose(batch.logits(), batch.uniforms(), temperature)
-            for one, token, logprob in zip(batch.active, tokens, logprobs, strict=True):
-                one.token = token
+            for one, token, logprob in zip(batch.rows(), tokens, logprobs, strict=True):
                 one.token_ids.append(token)
                 one.logprobs.append(logprob)
-            for slot in reversed(range(len(batch.active))):
-                one = batch.active[slot]
-                ended = one.token in end_token_ids
-                if ended or len(one.token_ids) == max_new_tokens:
-                    batch.drop(slot)
-                    finished[one.row] = _sampled(one, ended)
-                    if on_finished:
-                        on_finished(one.row, finished[one.row])
+            for one in batch.finished(end_token_ids, max_new_tokens):
+                finished[one.row] = _sampled(one, one.token_ids[-1] in end_token_ids)
+                if on_finished:
+                    on_finished(one.row, finished[one.row])
     return [finished[row] for row in range(len(prompts))]
 
 
@@ -136,7 +139,8 @@ def _ready(model: Any, longest: int) -> Iterator[Any]:
 
 
 class _Batch:
-    """The rows being written: `active[slot]` belongs to row `slot` of the cache."""
+    """The answers being written: `active[slot]` belongs to row `slot` of the cache. There are at
+    most as many of them as slots, so that each could have one of its own."""
 
     def __init__(
         self, model: Any, prompts: Sequence[Sequence[int]], slots: int, longest: int
@@ -147,25 +151,26 @@ class _Batch:
         self.slots = slots
         self.kept = Slots(slots, model.device, longest)
         self.step = step_of(model, self.kept)
-        self.active: list[_Row] = []
+        self.active: list[_Strand] = []
         self.waiting = list(reversed(range(len(prompts))))
         self.read: dict[tuple[int, ...], list[tuple[torch.Tensor, torch.Tensor]]] = {}
 
     def admit(self, seed: int | None, steps: int) -> None:
         """Waiting rows into free slots; a prompt's keys are kept while a row waits for them."""
-        free = min(self.slots - len(self.active), len(self.waiting))
-        rows = [self.waiting.pop() for _ in range(free)]
-        self._read({self.prompts[row]: None for row in rows})
-        for row in rows:
-            prompt = self.prompts[row]
-            self.kept.fill(len(self.active), self.read[prompt], len(prompt) - 1)
+        free = min(self.slots - sum(1 for _ in self.rows()), len(self.waiting))
+        new: dict[tuple[int, ...], list[_Row]] = {}
+        for row in [self.waiting.pop() for _ in range(free)]:
             table = None if seed is None else _uniforms(seed, self.numbers[row], steps)
-            self.active.append(_Row(row, len(prompt) - 1, prompt[-1], table))
+            new.setdefault(self.prompts[row], []).append(_Row(row, table))
+        self._read(new)
+        for prompt, rows in new.items():
+            self.kept.fill(len(self.active), self.read[prompt], len(prompt) - 1)
+            self.active.append(_Strand(rows, len(prompt) - 1, prompt[-1]))
         if self.read:
             wanted = {self.prompts[row] for row in self.waiting[-1:]}
             self.read = {prompt: kept for prompt, kept in self.read.items() if prompt in wanted}
 
-    def _read(self, prompts: dict[tuple[int, ...], None]) -> None:
+    def _read(self, prompts: Iterable[tuple[int, ...]]) -> None:
         """Keys and values of all but the last token of each prompt not read yet.
 
         Padded on the right: what comes later in a row is not seen by what comes before.
@@ -194,27 +199,56 @@ class _Batch:
                 ]
 
     def logits(self) -> torch.Tensor:
-        """Of the next token of every active row; their last tokens enter the cache."""
+        """Of the next token of every answer; their last tokens enter the cache."""
+        import torch
+
         tokens = [one.token for one in self.active]
         found = self.step(tokens, [one.length for one in self.active])
         for one in self.active:
             one.length += 1
-        return found
+        counts = [len(one.rows) for one in self.active]
+        if max(counts) == 1:
+            return found
+        return found.repeat_interleave(torch.tensor(counts, device=found.device), dim=0)
 
     def uniforms(self) -> torch.Tensor | None:
         import torch
 
         drawn = [
             float(one.uniforms[len(one.token_ids)])
-            for one in self.active
+            for one in self.rows()
             if one.uniforms is not None
         ]
         if not drawn:
             return None
         return torch.tensor(drawn, dtype=torch.float64, device=self.model.device)
 
-    def drop(self, slot: int) -> None:
-        """The last row takes the place of a finished one."""
+    def rows(self) -> Iterator[_Row]:
+        """Every answer, in the order of `logits`."""
+        return (row for one in self.active for row in one.rows)
+
+    def finished(self, end_token_ids: Collection[int], most: int) -> Iterator[_Row]:
+        """Answers that their last token ends; the others go on, in slots of their own where they
+        differ."""
+        for slot in reversed(range(len(self.active))):
+            strand = self.active[slot]
+            going: dict[int, list[_Row]] = {}
+            for row in strand.rows:
+                token = row.token_ids[-1]
+                if token in end_token_ids or len(row.token_ids) == most:
+                    yield row
+                else:
+                    going.setdefault(token, []).append(row)
+            if not going:
+                self._drop(slot)
+                continue
+            (strand.token, strand.rows), *others = going.items()
+            for token, rows in others:
+                self.kept.move(slot, len(self.active), strand.length)
+                self.active.append(_Strand(rows, strand.length, token))
+
+    def _drop(self, slot: int) -> None:
+        """The last strand takes the place of a finished one."""
         last = self.active.pop()
         if slot < len(self.active):
             self.kept.move(len(self.active), slot, last.length)
