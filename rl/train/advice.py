@@ -11,9 +11,9 @@ STEPS = 3
 """Steps in a row that make a warning; dead groups alone make one in the first step too."""
 
 
-def complaints(metrics: Mapping[str, float | None]) -> dict[str, str]:
+def complaints(logged: Mapping[str, float | None]) -> dict[str, str]:
     """Kind → sentence, of everything that is wrong with this step; None is unknown."""
-    metrics = {name: one for name, one in metrics.items() if one is not None}
+    metrics = {name: one for name, one in logged.items() if one is not None}
     found: dict[str, str] = {}
     live, dead = metrics.get("groups/live", 0.0), metrics.get("groups/dead", 0.0)
     sampled = live + dead

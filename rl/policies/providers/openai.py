@@ -101,9 +101,10 @@ class ChatPolicy:
         why = next(iter(refused.values()), "")
         if refused and len(refused) == len(prompts):
             raise RefusedError(why)
-        for number in refused if on_finished else ():
-            on_finished(number, found[number])
         if refused:
+            if on_finished:
+                for number in refused:
+                    on_finished(number, found[number])
             said = f"{len(refused)} of {len(prompts)} prompts were refused, and have no answer"
             print(f"{self.model}: {said}: {why}", file=sys.stderr)
         print(f"{self.model}: {self.usage.line()}", file=sys.stderr)
