@@ -17,7 +17,8 @@ from safetensors.torch import save_file
 
 from kernelwright.preflight.check import preflight, unprepared
 from kernelwright.rl.models.checkpoints import damaged_file, is_whole_archive, is_whole_safetensors
-from kernelwright.rl.recipe.schema import DataSection, GrpoSection, Recipe
+from kernelwright.rl.recipe.grpo_section import GrpoSection
+from kernelwright.rl.recipe.schema import DataSection, Recipe
 from kernelwright.rl.train.trainer_options import last_checkpoint
 from tests.tiny_model import save_tiny
 

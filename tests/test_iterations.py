@@ -57,7 +57,7 @@ def test_later_passes_over_a_batch_compare_with_the_first_which_trl_need_not_rep
     assert (found[0] - found[1]).norm() < 1e-4 * found[1].norm()
 
 
-SHARED = {
+SHARED: dict[str, Any] = {
     "group_size": 4,
     "steps": 2,
     "steps_per_generation": 2,
@@ -100,7 +100,7 @@ def test_steps_that_share_a_generation_take_parts_of_it_as_trl_does(
 @pytest.mark.model
 def test_a_token_that_sampling_did_not_tell_of_has_a_ratio_of_one(tmp_path: Path) -> None:
     model = save_tiny(tmp_path / "model")
-    unknown = [replace(one, logprobs=(float("nan"),) * len(one.token_ids)) for one in answered()]
+    unknown = [replace(one, logprobs=(float("nan"),) * len(one.text)) for one in answered()]
     step = one_step(model, tmp_path / "run", unknown, **SHARED)
     assert step.trainer.fast
     assert all(torch.isfinite(one).all() for one in step.trainer.model.parameters())
@@ -114,10 +114,11 @@ def answered() -> list[Completion]:
 
 def truthful(model: Path, monkeypatch: pytest.MonkeyPatch) -> list[Scripted]:
     """Has scripted answers the log-probs that the untrained model gives them; the policies that
-    were made come out. So those of later generations are off, by what was learned."""
+    are made come out."""
     from transformers import AutoModelForCausalLM
 
-    base, made = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32), []
+    base = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)
+    made: list[Scripted] = []
 
     class Truthful(Scripted):
         def complete(
@@ -136,10 +137,11 @@ def truthful(model: Path, monkeypatch: pytest.MonkeyPatch) -> list[Scripted]:
         return made[-1]
 
     def logprobs(one: Completion) -> tuple[float, ...]:
-        ids = torch.tensor([[*one.prompt_ids, *one.token_ids]])
+        prompt, answer = one.prompt_ids or (), one.token_ids or ()
         with torch.no_grad():
-            scores = base(input_ids=ids).logits[0, len(one.prompt_ids) - 1 : -1].log_softmax(-1)
-        return tuple(scores.gather(1, torch.tensor(one.token_ids)[:, None])[:, 0].tolist())
+            logits = base(input_ids=torch.tensor([[*prompt, *answer]])).logits
+        scores = logits[0, len(prompt) - 1 : -1].log_softmax(-1)
+        return tuple(scores.gather(1, torch.tensor(answer)[:, None])[:, 0].tolist())
 
     monkeypatch.setattr(steps, "Scripted", scripted)
     return made

@@ -11,7 +11,8 @@ import pytest
 
 from kernelwright.rl.models.chat import turn_end_ids
 from kernelwright.rl.models.load import load_tokenizer
-from kernelwright.rl.recipe.schema import GrpoSection, Recipe
+from kernelwright.rl.recipe.grpo_section import GrpoSection
+from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.adapter import policy_model
 from kernelwright.rl.train.grpo import grpo_options, grpo_trainer
 from tests.rollouts import rollouts
