@@ -13,6 +13,8 @@ import torch
 
 from kernelwright.envs.policy import Completion, Sampling
 from kernelwright.rl.recipe.schema import Recipe
+from kernelwright.rl.train import trl_adapter
+from kernelwright.rl.train.trl_adapter import fast_loss
 from tests import one_step as steps
 from tests.one_step import one_step
 from tests.rollouts import Scripted, block, sampled
@@ -95,6 +97,26 @@ def test_steps_that_share_a_generation_take_parts_of_it_as_trl_does(
         found.append(torch.cat([one.detach().flatten() for _, one in named if one.requires_grad]))
     assert (found[0] - found[1]).norm() < 1e-3 * found[1].norm()
     assert set(sizes) == {1}, "micro batches, whoever trains"
+
+
+@pytest.mark.model
+def test_groups_stay_whole_in_steps_that_share_a_generation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part of a group would teach, or unteach, what all of its answers have in common."""
+    seen: list[list[float]] = []
+
+    def heard(trainer: Any, inputs: Any) -> Any:
+        seen.append(inputs["advantages"].tolist())
+        assert len({tuple(one) for one in inputs["prompt_ids"].tolist()}) == 1
+        return fast_loss(trainer, inputs)
+
+    monkeypatch.setattr(trl_adapter, "fast_loss", heard)
+    options = {**SHARED, "steps": 8, "steps_per_generation": 4, "group_size": 2}
+    one_step(save_tiny(tmp_path / "model"), tmp_path / "run", answered(), **options)
+    assert [len(one) for one in seen] == [2] * 8
+    assert all(abs(sum(one)) < 1e-6 for one in seen)
+    assert any(one[0] for one in seen)
 
 
 @pytest.mark.model

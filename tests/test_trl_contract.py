@@ -46,6 +46,14 @@ def test_a_rollout_function_is_called_with_repeated_prompts_and_its_columns_reac
     assert "inp[key] = values[i]" in score
 
 
+def test_a_step_takes_its_part_of_what_was_generated_by_the_names_that_we_use() -> None:
+    from trl import GRPOTrainer
+
+    takes = inspect.getsource(GRPOTrainer._prepare_inputs)
+    assert "if self._step % generate_every == 0 or self._buffered_inputs is None" in takes
+    assert "self._buffered_inputs[self._step % self.args.steps_per_generation]" in takes
+
+
 def test_rewards_may_be_none_and_get_the_columns_and_the_loggers() -> None:
     from trl import GRPOTrainer
 

@@ -169,7 +169,9 @@ def _slope(
 
     slope_T = torch.zeros_like(logprob_T)
     for copy in answer.copies:
-        old_T = logprob_T if copy.old_T is None else _known(copy.old_T, logprob_T)
+        old_T = logprob_T
+        if copy.old_T is not None:  # NaN: sampling did not tell
+            old_T = logprob_T.where(copy.old_T.isnan(), copy.old_T)
         ratio_T = (logprob_T - old_T).exp()
         low_T = (ratio_T < 1 - clip.low) & (copy.advantage_T < 0)
         high_T = (ratio_T > 1 + clip.high) & (copy.advantage_T > 0)
@@ -183,11 +185,6 @@ def _slope(
         totals.tokens += len(logprob_T)
         totals.entropy += float(entropy_T.sum())
     return slope_T
-
-
-def _known(old_T: torch.Tensor, logprob_T: torch.Tensor) -> torch.Tensor:
-    """The old log-probs; where sampling did not tell one (NaN), today's."""
-    return logprob_T.where(old_T.isnan(), old_T)
 
 
 def _importance(copy: Copy, old_T: torch.Tensor, clip: Clip, totals: Totals) -> torch.Tensor:

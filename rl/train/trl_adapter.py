@@ -232,6 +232,7 @@ def note_stock_mismatch(trainer: Any, inputs: Any) -> None:
 def kernel_trainer_class() -> type[Any]:
     """`GRPOTrainer` with a training pass of our own. Imports torch, hence a function."""
     from trl import GRPOTrainer
+    from trl.trainer.utils import split_tensor_dict
 
     class KernelGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         """The training pass is `rl/train/fast_pass.py`'s on a CPU, where `fast_pass` and it can.
@@ -267,6 +268,18 @@ def kernel_trainer_class() -> type[Any]:
             )
             drop_far(self, scored)
             return scored
+
+        def _prepare_inputs(self, generation_batch: Any) -> Any:
+            """As TRL's, but for its shuffle: groups stay whole in steps that share a generation.
+            What the answers of a group have in common is neither right nor wrong, and a part of
+            them teaches it as if it were."""
+            if not self.model.training:
+                return super()._prepare_inputs(generation_batch)
+            shared = self.args.steps_per_generation
+            if self._step % (shared * self.num_iterations) == 0 or self._buffered_inputs is None:
+                scored = self._generate_and_score_completions(generation_batch)
+                self._buffered_inputs = split_tensor_dict(scored, shared)
+            return self._buffered_inputs[self._step % shared]
 
         def compute_loss(
             self, model: Any, inputs: Any, return_outputs: bool = False, **options: Any
