@@ -13,6 +13,7 @@ import pytest
 from kernelwright.data.importers.exams import Exams
 from kernelwright.data.importers.import_rows import Import, import_items
 from kernelwright.data.importers.item import Answer, Found, Item, NotTakenError
+from kernelwright.data.importers.modules import Modules
 from kernelwright.data.importers.run import FOR_MEASURING, best_steps, run_items
 from kernelwright.data.importers.summary import summary
 from kernelwright.data.runs.progress import LOG
@@ -22,8 +23,10 @@ from kernelwright.data.suites.load import load_suite
 from kernelwright.data.suites.row_folder import RowFolder
 from kernelwright.data.suites.rows import Row, row_line
 from kernelwright.data.triples.templates import triples_of
+from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.judge import Judge
-from kernelwright.envs.types import Evaluation, Record, Timing, Verdict
+from kernelwright.envs.reference.module import Shapes
+from kernelwright.envs.types import Case, Evaluation, Record, Timing, Verdict
 from tests import nouns
 from tests.command import kernelwright
 from tests.nouns import PASSED, RELU_KERNEL, RELU_MODULE, correct, timing
@@ -305,6 +308,58 @@ def test_an_answer_that_we_could_not_judge_is_tried_again(tmp_path: Path) -> Non
     assert import_items(asked, [item("a", RELU_MODULE, RIGHT)], output, lambda: None) == 1
     assert not output.funnel()
     assert not output.rows()
+
+
+class ByLanguage(TellsNothing):
+    """A judge whose verdict goes by the language."""
+
+    def __init__(self, **said: Evaluation) -> None:
+        super().__init__()
+        self.said = said
+
+    def evaluate_many(self, jobs: Any, **_: Any) -> list[Evaluation]:
+        return [self.said[candidate.dialect] for _, candidate in jobs]
+
+
+RIGHT_ONE = Evaluation(verdict=Verdict.CORRECT, reason="ok", check=PASSED)
+WRONG_ONE = Evaluation(verdict=Verdict.WRONG, reason="mismatch")
+
+
+def silent(reason: str) -> Evaluation:
+    return Evaluation(verdict=Verdict.UNJUDGED, reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("triton", "cpp", "result", "rows"),
+    [
+        (RIGHT_ONE, silent("reference_failed"), "kept", ["triton"]),
+        (RIGHT_ONE, silent("device_too_small"), "kept", ["triton"]),
+        (WRONG_ONE, silent("cases_differ"), "kept", []),
+        (WRONG_ONE, silent("device_too_small"), "kept", [None]),
+        (silent("device_too_small"), silent("cases_differ"), "module_fails", []),
+        (silent("device_too_small"), silent("device_too_small"), "device_too_small", []),
+        (RIGHT_ONE, silent("device_full"), None, []),
+    ],
+)
+def test_an_answer_that_stays_unjudged_costs_none_that_was_judged(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    triton: Evaluation,
+    cpp: Evaluation,
+    result: str | None,
+    rows: list[str | None],
+) -> None:
+    shapes = Shapes(spec=CaseSpec(inputs=(), outputs=(), scalars=()), init="")
+    monkeypatch.setattr(Modules, "shapes", lambda *_: shapes)
+    asked = Import(source="test", judge=ByLanguage(triton=triton, cpp=cpp))
+    other = Answer(dialect="triton", kernel="# triton\n")
+    sized = item("a", RELU_MODULE, RIGHT, other, cases=(Case(name="time", sizes=()),))
+    output, results = imported(tmp_path, [sized], asked)
+    assert results == ({"a": result} if result else {})
+    assert [row.dialect for row in output.rows()] == rows
+    assert len(output.wrong()) == (triton is WRONG_ONE)
+    told = f"answers that stay without a verdict here: 1 cpp: {cpp.reason}"
+    assert (told in summary(output)) is (result == "kept")
 
 
 @pytest.fixture
