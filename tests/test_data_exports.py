@@ -26,6 +26,7 @@ from kernelwright.envs.codec import from_plain
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Problem, Tolerance, Verdict
 from tests.command import kernelwright, last_logged
+from tests.nouns import RELU_MODULE
 
 DRAWS = 24
 
@@ -157,10 +158,10 @@ def test_kernelbenchs_layout_has_the_same_problems(contents: Contents, tmp_path:
 def test_verls_rows_hold_what_a_judge_needs(contents: Contents, tmp_path: Path) -> None:
     from datasets import Dataset
 
-    assert export(contents, tmp_path / "verl", "verl") == [
+    assert export(contents, tmp_path / "verl", "verl").files == tuple(
         f"{name}.parquet: {len(list(TABLES[table](contents)))} rows"
         for name, table in (("train", "rl"), ("test", "held_out"))
-    ]
+    )
     first = Dataset.from_parquet(str(tmp_path / "verl" / "train.parquet"))[0]
     truth = json.loads(first["reward_model"]["ground_truth"])
     assert "class Model" in truth["code"]
@@ -284,6 +285,28 @@ def test_answers_that_nobody_has_judged_are_counted_and_left_out(tmp_path: Path)
     assert "2 answers that nobody has judged" in (out / "README.md").read_text("utf-8")
     assert len(parquet(out / "samples.parquet")) == 1
     assert "nobody" not in kernelwright("data", "stats", str(where)).stdout
+
+
+def test_a_task_in_a_language_without_the_modules_type_is_left_out_and_counted(
+    tmp_path: Path,
+) -> None:
+    task = next(row for row in map(without_answer, map(right, range(DRAWS))) if is_rl(row))
+    half = RELU_MODULE.replace("torch.randn(N)", "torch.randn(N).bfloat16()")
+    odd = replace(task, name="odd", code=half, cases=())
+    contents = read_contents(folder_of(tmp_path / "rows", [task, odd]))
+    said = "1 tasks in cpp are left out, of modules with tensors of a type that it does not have"
+    for view, tasks in (("trl", "rl"), ("verl", "train")):
+        written = export(contents, tmp_path / view, view, ["cpp", "cuda"])
+        assert written.left_out == (f"{said} (odd, …).",)
+        assert len(parquet(tmp_path / view / f"{tasks}.parquet")) == 3
+    assert said in (tmp_path / "trl" / "README.md").read_text("utf-8")
+    alone = read_contents(folder_of(tmp_path / "alone", [odd]))
+    with pytest.raises(ExportError, match="of the splits rl and held_out that can be asked in cpp"):
+        export(alone, tmp_path / "none", "verl")
+
+
+def is_rl(row: Row) -> bool:
+    return "rl" in split_of(row.problem)
 
 
 def test_an_answer_keeps_its_source_and_its_licence_where_another_brought_its_problem(

@@ -170,12 +170,10 @@ def export(
 
     contents = _read(folder)
     with told(OSError, ValueError):
-        lines = write(contents, out, view.value, dialect or ())
-    for line in lines[:20]:
+        written = write(contents, out, view.value, dialect or ())
+    for line in (*written.files[:20], *written.left_out):
         typer.echo(line)
-    if contents.unjudged:
-        typer.echo(f"{contents.unjudged} answers that nobody has judged are left out")
-    typer.echo(f"{out}: {len(lines)} files")
+    typer.echo(f"{out}: {len(written.files)} files")
 
 
 @app.command()
