@@ -14,7 +14,7 @@ from kernelwright.data.importers.exams import Exams
 from kernelwright.data.importers.import_rows import Import, import_items
 from kernelwright.data.importers.item import Answer, Found, Item, NotTakenError
 from kernelwright.data.importers.modules import Modules
-from kernelwright.data.importers.run import FOR_MEASURING, best_steps, run_items
+from kernelwright.data.importers.run import best_steps, run_items
 from kernelwright.data.importers.summary import summary
 from kernelwright.data.runs.progress import LOG
 from kernelwright.data.runs.records import RecordStore, answer_of
@@ -225,24 +225,6 @@ def test_what_a_search_found_comes_back_but_not_of_suites_that_are_for_measuring
     (found,) = run_items(tmp_path)
     assert isinstance(found, Item) == (reason is None)
     assert getattr(found, "reason", None) == reason
-
-
-@pytest.mark.parametrize(
-    ("spec", "measures"),
-    [
-        *(
-            (one, True)
-            for one in (
-                *("exam", "exam:losses", "starter:held_out", "starter:held_out?a=b"),
-                *("kernelbench:KernelBench", "kernelbench:KernelBench:level_1?precision=fp16"),
-            )
-        ),
-        *((f"data:rows:held_out_{one}", True) for one in ("depth", "operator", "style")),
-        *((one, False) for one in ("starter:rl", "modules:held_out/mine", "data:rows:train")),
-    ],
-)
-def test_suites_that_are_for_measuring_are_known_by_their_splits(spec: str, measures: bool) -> None:
-    assert bool(FOR_MEASURING.match(spec)) is measures
 
 
 class TellsNothing(Judge):

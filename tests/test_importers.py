@@ -17,6 +17,7 @@ from pyarrow import parquet
 from kernelwright.data.importers.exams import Exams, refuse_named
 from kernelwright.data.importers.item import Found, Item, NotTakenError
 from kernelwright.data.importers.module import as_problem
+from kernelwright.data.importers.own import items_of
 from kernelwright.data.importers.sets.all_sets import NAMES, public_set, set_items
 from kernelwright.data.importers.sets.refused import REFUSED
 from kernelwright.data.importers.sized import ONE_SIZE, sized
@@ -151,6 +152,19 @@ def test_a_row_that_is_not_as_the_others_is_lost_alone() -> None:
     rows = [("f:1", wrong), ("f:2", ROWS["kernelbook"])]
     lost, item = set_items(public_set("kernelbook"), rows)
     assert lost == Lost("row 1", "malformed", "f:1: python_code is NoneType, expects text")
+    assert isinstance(item, Item)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"name": ""}, {"speedup": -1.0}, {"cases": "[" * 200_000}],
+    ids=["name", "speedup", "cases"],
+)
+def test_a_row_of_our_own_that_is_none_is_lost_alone(wrong: dict[str, Any]) -> None:
+    own = {"name": "a", "code": RELU_MODULE}
+    lost, item = items_of([("f:1", own | wrong), ("f:2", own)])
+    assert isinstance(lost, Lost)
+    assert (lost.id, lost.reason) == ("row 1", "malformed")
     assert isinstance(item, Item)
 
 
