@@ -178,6 +178,17 @@ def test_statistics_count_each_problem_once_by_its_fastest_answer(contents: Cont
     assert str(statistics.Speeds.of([])) == "0"
 
 
+def test_a_share_of_faster_ones_says_of_how_many_and_one_core_is_no_gpus(tmp_path: Path) -> None:
+    untimed = replace(right(1), speedup=None, speedup_interval=None)
+    fast, slow = (replace(right(9), speedup=speed) for speed in (4.0, 1.0))
+    assert str(statistics.Speeds.of([fast, slow])) == "2 (2.00x, 50 % faster)"
+    assert str(statistics.Speeds.of([fast, slow, untimed])) == "3 (2.00x, 50 % faster of 2 timed)"
+    for dialect, core in (("cpp", True), ("cuda", False)):
+        rows = [replace(fast, dialect=dialect), replace(untimed, dialect="cuda")]
+        page = card(read_contents(folder_of(tmp_path / dialect, rows)), {"samples": 2})
+        assert (" on one core" in page) is core
+
+
 def test_the_commands_count_and_show(folder: Path, contents: Contents, tmp_path: Path) -> None:
     said = kernelwright("data", "stats", str(folder)).stdout
     assert "refused: 1" in said

@@ -46,7 +46,7 @@ def stats(folder: Folder) -> None:
     if schedules := statistics.by_schedule(contents):
         _schedules(contents.dialects, schedules)
     for rule, taught, dropped in statistics.by_rule(contents):
-        _count(f"curate={rule} teaches {taught} and leaves out", dropped.most_common())
+        _count(f"sft: curate={rule} teaches {taught} and leaves out", dropped.most_common())
     _count("items", statistics.fates(contents).most_common())
     _count("splits", statistics.by_split(contents).most_common())
     _count("operators in a module", statistics.by_statements(contents))
