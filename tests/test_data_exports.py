@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kernelwright.commands.row_folders import show
 from kernelwright.commands.shared import MISUSED
 from kernelwright.data.exports import statistics
 from kernelwright.data.exports.contents import Contents, read_contents
@@ -147,6 +148,32 @@ def test_an_export_is_read_by_datasets_and_is_the_same_bytes_again(
         assert read.to_list() == rows, name
     with pytest.raises(ExportError, match="there already"):
         export(contents, tmp_path / "one")
+
+
+def test_lone_surrogates_are_exported_and_shown_as_question_marks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = replace(right(0), kernel="// \ud800\n", reasoning="\udfff")
+    where = folder_of(tmp_path / "rows", [odd])
+    export(read_contents(where), tmp_path / "out")
+    (sample,) = parquet(tmp_path / "out" / "samples.parquet")
+    assert (sample["kernel"], sample["reasoning"]) == ("// ?\n", "?")
+    show(where, odd.name)
+    assert "// ?\n" in capsys.readouterr().out
+
+
+def test_an_export_that_fails_leaves_nothing_behind(
+    contents: Contents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> str:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("kernelwright.data.exports.write.card", full)
+    (tmp_path / "there").mkdir()
+    for name in ("new", "there"):
+        with pytest.raises(OSError, match="no space left"):
+            export(contents, tmp_path / name)
+    assert [one.name for one in tmp_path.rglob("*")] == ["there"]
 
 
 def test_kernelbenchs_layout_has_the_same_problems(contents: Contents, tmp_path: Path) -> None:

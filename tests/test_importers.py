@@ -256,6 +256,21 @@ def test_the_entry_class_becomes_model_and_named_arguments_positional() -> None:
     assert "return [8, 2.0, False]" in code
 
 
+@pytest.mark.parametrize("end", ["\x0c", "\x0b", "\x85", "\u2028", "\r", "\r\n"])
+def test_lines_are_those_of_python_whatever_else_ends_one(end: str) -> None:
+    line = f"# a{end}# b\n"
+    code = as_problem(line + SCALE, "Scale")
+    assert "super(Model, self)" in code
+    assert "class Scale" not in code
+    found = sized(
+        line + RELU_MODULE.replace("randn(N)", "randn(40)").replace("N = 4000\n", ""), meta
+    )
+    assert found.code.endswith(
+        "SIZE_0 = 40\n\n\ndef get_inputs():\n    return [torch.randn(SIZE_0)]"
+        + RELU_MODULE.partition("randn(N)]")[2]
+    )
+
+
 @pytest.mark.parametrize(
     ("code", "entry", "why"),
     [

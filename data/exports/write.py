@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
@@ -20,7 +21,7 @@ from kernelwright.data.exports.views import kernelbench_files, verl_rows
 from kernelwright.data.suites.load import public_spec
 from kernelwright.envs.dialects import known_dialect
 from kernelwright.envs.reference.module_facts import learn_shapes
-from kernelwright.envs.system.paths import write_whole
+from kernelwright.envs.system.paths import in_utf8, write_whole
 from kernelwright.envs.types import Task
 
 VIEWS = ("trl", "verl", "kernelbench")
@@ -47,7 +48,7 @@ class Exported:
 def export(
     contents: Contents, out: Path, view: str = "trl", dialects: Sequence[str] = ()
 ) -> Exported:
-    """Writes into a new folder. The same rows give the same bytes.
+    """Writes a new folder, whole or not at all. The same rows give the same bytes.
 
     Tasks, examples and pairs are in these dialects; none: those of right answers, else C++.
 
@@ -59,6 +60,18 @@ def export(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ExportError(f"{out} is there already: expects a new folder")
     learn_shapes(one.problem for one in contents.entries)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    beside = out if out.is_dir() else out.parent
+    with TemporaryDirectory(dir=beside, prefix=f"{out.name}.", suffix=".partial") as partial:
+        written = _written_to(Path(partial), contents, taken, view)
+        out.mkdir(exist_ok=True)
+        for one in Path(partial).iterdir():
+            one.replace(out / one.name)
+    return written
+
+
+def _written_to(out: Path, contents: Contents, taken: Contents, view: str) -> Exported:
+    """`taken` are the contents in the dialects that are asked for."""
     if view == "kernelbench":
         files = _written(out, kernelbench_files(contents))
         return Exported(tuple(files), tuple(_left_out(contents)))
@@ -139,8 +152,20 @@ def _parquet(path: Path, rows: list[Cells], types: Any = None) -> str:
 
     disable_progress_bars()
     path.parent.mkdir(parents=True, exist_ok=True)
-    Dataset.from_list(rows, features=types).to_parquet(path)
+    Dataset.from_list(_in_utf8(rows), features=types).to_parquet(path)
     return f"{path.name}: {len(rows)} rows"
+
+
+def _in_utf8(cell: Any) -> Any:
+    """The same with lone surrogates as question marks: Arrow takes none."""
+    match cell:
+        case str():
+            return in_utf8(cell)
+        case list():
+            return [_in_utf8(one) for one in cell]
+        case dict():
+            return {name: _in_utf8(one) for name, one in cell.items()}
+    return cell
 
 
 def _written(out: Path, files: Iterator[tuple[str, str]]) -> Iterator[str]:
