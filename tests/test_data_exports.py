@@ -163,17 +163,18 @@ def test_lone_surrogates_are_exported_and_shown_as_question_marks(
 
 
 def test_an_export_that_fails_leaves_nothing_behind(
-    contents: Contents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> str:
         raise OSError("no space left")
 
     monkeypatch.setattr("kernelwright.data.exports.write.card", full)
-    (tmp_path / "there").mkdir()
+    contents, out = read_contents(folder_of(tmp_path / "rows", [right(0)])), tmp_path / "out"
+    (out / "there").mkdir(parents=True)
     for name in ("new", "there"):
         with pytest.raises(OSError, match="no space left"):
-            export(contents, tmp_path / name)
-    assert [one.name for one in tmp_path.rglob("*")] == ["there"]
+            export(contents, out / name)
+    assert list(out.rglob("*")) == [out / "there"]
 
 
 def test_kernelbenchs_layout_has_the_same_problems(contents: Contents, tmp_path: Path) -> None:

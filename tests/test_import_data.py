@@ -20,7 +20,7 @@ from kernelwright.data.runs.progress import LOG
 from kernelwright.data.runs.records import RecordStore, answer_of
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.suites.load import load_suite
-from kernelwright.data.suites.row_folder import RowFolder
+from kernelwright.data.suites.row_folder import Done, RowFolder
 from kernelwright.data.suites.rows import Row, row_line
 from kernelwright.data.triples.templates import triples_of
 from kernelwright.envs.abi import CaseSpec
@@ -342,6 +342,14 @@ def test_an_answer_that_stays_unjudged_costs_none_that_was_judged(
     assert len(output.wrong()) == (triton is WRONG_ONE)
     told = f"answers that stay without a verdict here: 1 cpp: {cpp.reason}"
     assert (told in summary(output)) is (result == "kept")
+
+
+def test_a_problem_has_no_answer_where_none_of_its_rows_has_one(tmp_path: Path) -> None:
+    bare = Row(name="a", code=RELU_MODULE)
+    rows = (bare, replace(bare, dialect="cpp", kernel=RELU_KERNEL), bare)
+    output, _ = imported(tmp_path, [])
+    output.add([Done(id="a", rows=rows)])
+    assert "1 unjudged ones, 0 problems without an answer" in summary(output)
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ import pytest
 from kernelwright.data.exports.contents import read_contents
 from kernelwright.data.exports.statistics import across_splits
 from kernelwright.data.exports.write import card
-from kernelwright.data.importers.import_rows import Import, family_of
+from kernelwright.data.graphs.signature import family_of
+from kernelwright.data.importers.import_rows import Import
 from kernelwright.data.importers.item import Item
 from kernelwright.data.importers.run import is_for_measuring, run_items
 from kernelwright.data.importers.sources import open_source
@@ -154,6 +155,15 @@ def test_a_card_counts_the_sequences_of_operators_that_splits_share(tmp_path: Pa
         assert across_splits(contents) == (shared, 1)
         said = f"{shared} of 1 sequences of operators are in more than one of `sft`, `rl`"
         assert said in card(contents, {"sft": 1})
+    unread = [
+        replace(one, code=one.code.replace("torch.relu(x)", f"self.act(x{', x' * n})"))
+        for n, one in enumerate(rows)
+    ]
+    folder = RowFolder(tmp_path / "unread")
+    folder.folder.mkdir()
+    folder.open({"command": "data import"})
+    folder.add([Done(id=one.name, rows=(one,)) for one in unread])
+    assert across_splits(read_contents(folder.folder)) == (0, len(rows))
 
 
 def test_ids_of_rows_stay_where_the_file_changes(tmp_path: Path) -> None:

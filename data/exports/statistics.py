@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 
 from kernelwright.data.exports.contents import Contents, Entry
-from kernelwright.data.graphs.operator_sequence import operators
+from kernelwright.data.graphs.signature import family_of
 from kernelwright.data.suites.curate import RULES, curated
 from kernelwright.data.suites.row_folder import RowFolder
 from kernelwright.data.suites.rows import Row
@@ -117,10 +117,11 @@ def by_split(contents: Contents) -> Counter[str]:
 
 
 def across_splits(contents: Contents) -> tuple[int, int]:
-    """(sequences of operators that are in more than one of `sft`, `rl` and `held_out`, all)."""
-    places: dict[tuple[str, ...], set[str]] = {}
+    """(sequences of operators that are in more than one of `sft`, `rl` and `held_out`, all); where
+    they are not known, a module is a sequence of its own."""
+    places: dict[str, set[str]] = {}
     for one in contents.entries:
-        its = places.setdefault(operators(one.problem.code), set())
+        its = places.setdefault(family_of(one.problem.code), set())
         its |= {"sft", "rl", "held_out"} & set(one.splits)
     return sum(len(its) > 1 for its in places.values()), len(places)
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from kernelwright.data.graphs.operator_sequence import read_operators
-from kernelwright.data.graphs.signature import rank_of, signature_of
+from kernelwright.data.graphs.signature import family_of, rank_of, signature_of
 from kernelwright.data.importers.exams import Exams, refuse_named
 from kernelwright.data.importers.item import Answer, Found, Item, NotTakenError
 from kernelwright.data.importers.module import as_problem
 from kernelwright.data.importers.modules import MODULE_LIMIT_S, Modules
 from kernelwright.data.importers.sized import sized
-from kernelwright.data.suites.normalised import normalised
 from kernelwright.data.suites.row_folder import Done, Lost, RowFolder
 from kernelwright.data.suites.rows import Row
 from kernelwright.envs.answer import extract
@@ -22,7 +20,6 @@ from kernelwright.envs.types import Evaluation, Problem, Task, Verdict, content_
 
 VERSION = "3"
 """Of what decides ids and families: a folder that another one began is not gone on with."""
-LONGEST_FAMILY = 80
 LEAST_BATCH = 8
 """Items between two writes, at least: what a call that is killed loses."""
 TOO_SMALL = "device_too_small"
@@ -148,19 +145,6 @@ def _row(asked: Import, item: Item, code: str, modules: Modules) -> Row:
         return row
     fitted = sized(code, modules.runs, asked.grow_to_bytes)
     return replace(row, code=fitted.code, cases=fitted.cases, note=fitted.note)
-
-
-def family_of(code: str) -> str:
-    """What splits keep together: the operators, or a hash where they are many, or not known.
-
-    >>> family_of("class Model:\\n    def forward(self, x): return x.exp() + 1")
-    'exp_add'
-    """
-    read = read_operators(code)
-    if not read.found or read.unknown:
-        return content_hash(normalised(code))[:12]
-    named = "_".join(read.found)
-    return named if len(named) <= LONGEST_FAMILY else content_hash(named)[:12]
 
 
 def _answered(row: Row, answer: Answer) -> Row:

@@ -19,7 +19,8 @@ def summary(output: RowFolder) -> str:
     said = [f"{right} correct answers"]
     if unjudged := len(answers) - right:
         said.append(f"{unjudged} unjudged ones")
-    said.append(f"{len(rows) - len(answers)} problems without an answer")
+    bare = {row.problem.key for row in rows} - {row.problem.key for row in answers}
+    said.append(f"{len(bare)} problems without an answer")
     lines = [f"{output.folder}: {kept} of {len(funnel)} items kept: {', '.join(said)}"]
     one_size = len({row.code for row in rows if row.note == ONE_SIZE})
     if one_size:
