@@ -14,6 +14,7 @@ from kernelwright.data.exports import statistics
 from kernelwright.data.exports.contents import read_contents
 from kernelwright.data.exports.tables import prefs, sft
 from kernelwright.data.exports.write import card
+from kernelwright.data.suites.built import split_of
 from kernelwright.data.suites.curate import MUCH_FASTER, RULES, curated
 from kernelwright.data.suites.load import SuiteError, load_suite
 from kernelwright.data.suites.row_folder import Done, RowFolder
@@ -28,6 +29,13 @@ from tests.nouns import RELU_MODULE
 ONE_EACH = ("fastest", "shortest", "first", "random")
 
 
+def family_in(split: str) -> str:
+    """A family whose problems are in this split."""
+    problem = Row(name="a", code=RELU_MODULE).problem
+    names = (f"family{number}" for number in range(100))
+    return next(one for one in names if split in split_of(replace(problem, family=one)))
+
+
 def row(size: int, kernel: str, speedup: float | None, reasoning: str, dialect: str = "cpp") -> Row:
     interval = None if speedup is None else (speedup * 0.99, speedup * 1.01)
     return Row(
@@ -38,6 +46,7 @@ def row(size: int, kernel: str, speedup: float | None, reasoning: str, dialect: 
         reasoning=reasoning,
         source=f"own:{size}",
         licence="MIT",
+        family=family_in("sft"),
         verdict=Verdict.CORRECT,
         reason="ok",
         speedup=speedup,
@@ -133,6 +142,22 @@ def test_statistics_and_card_say_what_each_rule_leaves_out(folder: Path) -> None
     assert "| `fastest` | 3 | 3 not the fastest |" in card(contents, {"problems": 3})
     said = kernelwright("data", "stats", str(folder)).stdout
     assert "curate=concur teaches 1 and leaves out · " in said
+
+
+def test_a_rule_is_counted_over_what_it_would_teach(tmp_path: Path) -> None:
+    """Over `data:FOLDER:sft?curate=RULE`; a card knows judged answers alone."""
+    other = [replace(one, family=family_in("rl"), code=f"# rl\n{one.code}") for one in ROWS[2:4]]
+    unjudged = replace(BOTH, kernel="// g\n", verdict=None, speedup=None, speedup_interval=None)
+    out = RowFolder(tmp_path)
+    out.open({})
+    out.add([Done(id=str(at), rows=(one,)) for at, one in enumerate([*ROWS, *other, unjudged])])
+    contents = read_contents(tmp_path)
+    for judged, dropped in ((True, 3), (False, 4)):
+        found = {
+            rule: (kept, why) for rule, kept, why in statistics.by_rule(contents, judged=judged)
+        }
+        assert found["fastest"] == (3, {"not the fastest": dropped})
+    assert "| `fastest` | 3 | 3 not the fastest |" in card(contents, {"problems": 3})
 
 
 def test_one_answer_a_problem_leaves_nothing_to_curate(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def folder(where: Path, rows: Sequence[Row]) -> Path:
     where.mkdir()
     out.open({"command": "data build", "seed": 0})
     for row in rows:
-        good = row.verdict is Verdict.CORRECT
+        good = row.is_right
         done = Done(id=row.name, rows=(row,) * good, wrong=(row,) * (not good))
         out.add([done])
     return where
@@ -72,6 +72,17 @@ def test_each_kind_of_difference_is_found_alone(tmp_path: Path) -> None:
     assert said.counts["wrong answers"] == (0, 1)
     assert "problems" not in said.counts
     assert f"problems only in first: 1\n  {rows[0].name}" in "\n".join(said.text("first", "b"))
+
+
+def test_answers_that_nobody_has_judged_are_compared_and_counted(tmp_path: Path) -> None:
+    blank = {"verdict": None, "reason": "", "speedup": None, "speedup_interval": None}
+    one, two, three = (replace(right(index), **blank) for index in range(3))  # type: ignore[arg-type]
+    silent = replace(two, verdict=Verdict.UNJUDGED, reason="worker_lost")
+    other = replace(three, kernel=f"{three.kernel}\n")
+    said = found(tmp_path, [one, two, three], [right(0), silent, other])
+    assert [change.problem for change in said.kernels] == [three.name]
+    assert list(map(str, said.verdicts)) == [f"{one.name} in cpp: not judged → correct (ok)"]
+    assert said.counts["answers that nobody has judged"] == (3, 2)
 
 
 def test_what_became_of_draws_and_rows_of_mutants_are_counted(tmp_path: Path) -> None:

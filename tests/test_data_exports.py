@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kernelwright.commands.row_folders import show
 from kernelwright.commands.shared import MISUSED
 from kernelwright.data.exports import statistics
 from kernelwright.data.exports.contents import Contents, read_contents
@@ -26,6 +27,7 @@ from kernelwright.envs.codec import from_plain
 from kernelwright.envs.reference.module_facts import learn_shapes
 from kernelwright.envs.types import Problem, Tolerance, Verdict
 from tests.command import kernelwright, last_logged
+from tests.nouns import RELU_MODULE
 
 DRAWS = 24
 
@@ -148,6 +150,33 @@ def test_an_export_is_read_by_datasets_and_is_the_same_bytes_again(
         export(contents, tmp_path / "one")
 
 
+def test_lone_surrogates_are_exported_and_shown_as_question_marks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = replace(right(0), kernel="// \ud800\n", reasoning="\udfff")
+    where = folder_of(tmp_path / "rows", [odd])
+    export(read_contents(where), tmp_path / "out")
+    (sample,) = parquet(tmp_path / "out" / "samples.parquet")
+    assert (sample["kernel"], sample["reasoning"]) == ("// ?\n", "?")
+    show(where, odd.name)
+    assert "// ?\n" in capsys.readouterr().out
+
+
+def test_an_export_that_fails_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> str:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("kernelwright.data.exports.write.card", full)
+    contents, out = read_contents(folder_of(tmp_path / "rows", [right(0)])), tmp_path / "out"
+    (out / "there").mkdir(parents=True)
+    for name in ("new", "there"):
+        with pytest.raises(OSError, match="no space left"):
+            export(contents, out / name)
+    assert list(out.rglob("*")) == [out / "there"]
+
+
 def test_kernelbenchs_layout_has_the_same_problems(contents: Contents, tmp_path: Path) -> None:
     export(contents, tmp_path / "bench", "kernelbench")
     found = load_suite(f"kernelbench:{tmp_path / 'bench'}").problems
@@ -157,10 +186,10 @@ def test_kernelbenchs_layout_has_the_same_problems(contents: Contents, tmp_path:
 def test_verls_rows_hold_what_a_judge_needs(contents: Contents, tmp_path: Path) -> None:
     from datasets import Dataset
 
-    assert export(contents, tmp_path / "verl", "verl") == [
+    assert export(contents, tmp_path / "verl", "verl").files == tuple(
         f"{name}.parquet: {len(list(TABLES[table](contents)))} rows"
         for name, table in (("train", "rl"), ("test", "held_out"))
-    ]
+    )
     first = Dataset.from_parquet(str(tmp_path / "verl" / "train.parquet"))[0]
     truth = json.loads(first["reward_model"]["ground_truth"])
     assert "class Model" in truth["code"]
@@ -175,6 +204,17 @@ def test_statistics_count_each_problem_once_by_its_fastest_answer(contents: Cont
     assert statistics.fates(contents) == {"kept": DRAWS, "refused": 1}
     assert statistics.wrong_reasons(contents) == {"wrong: wrong_values": 8}
     assert str(statistics.Speeds.of([])) == "0"
+
+
+def test_a_share_of_faster_ones_says_of_how_many_and_one_core_is_no_gpus(tmp_path: Path) -> None:
+    untimed = replace(right(1), speedup=None, speedup_interval=None)
+    fast, slow = (replace(right(9), speedup=speed) for speed in (4.0, 1.0))
+    assert str(statistics.Speeds.of([fast, slow])) == "2 (2.00x, 50 % faster)"
+    assert str(statistics.Speeds.of([fast, slow, untimed])) == "3 (2.00x, 50 % faster of 2 timed)"
+    for dialect, core in (("cpp", True), ("cuda", False)):
+        rows = [replace(fast, dialect=dialect), replace(untimed, dialect="cuda")]
+        page = card(read_contents(folder_of(tmp_path / dialect, rows)), {"samples": 2})
+        assert (" on one core" in page) is core
 
 
 def test_the_commands_count_and_show(folder: Path, contents: Contents, tmp_path: Path) -> None:
@@ -284,6 +324,28 @@ def test_answers_that_nobody_has_judged_are_counted_and_left_out(tmp_path: Path)
     assert "2 answers that nobody has judged" in (out / "README.md").read_text("utf-8")
     assert len(parquet(out / "samples.parquet")) == 1
     assert "nobody" not in kernelwright("data", "stats", str(where)).stdout
+
+
+def test_a_task_in_a_language_without_the_modules_type_is_left_out_and_counted(
+    tmp_path: Path,
+) -> None:
+    task = next(row for row in map(without_answer, map(right, range(DRAWS))) if is_rl(row))
+    half = RELU_MODULE.replace("torch.randn(N)", "torch.randn(N).bfloat16()")
+    odd = replace(task, name="odd", code=half, cases=())
+    contents = read_contents(folder_of(tmp_path / "rows", [task, odd]))
+    said = "1 tasks in cpp are left out, of modules with tensors of a type that it does not have"
+    for view, tasks in (("trl", "rl"), ("verl", "train")):
+        written = export(contents, tmp_path / view, view, ["cpp", "cuda"])
+        assert written.left_out == (f"{said} (odd, …).",)
+        assert len(parquet(tmp_path / view / f"{tasks}.parquet")) == 3
+    assert said in (tmp_path / "trl" / "README.md").read_text("utf-8")
+    alone = read_contents(folder_of(tmp_path / "alone", [odd]))
+    with pytest.raises(ExportError, match="of the splits rl and held_out that can be asked in cpp"):
+        export(alone, tmp_path / "none", "verl")
+
+
+def is_rl(row: Row) -> bool:
+    return "rl" in split_of(row.problem)
 
 
 def test_an_answer_keeps_its_source_and_its_licence_where_another_brought_its_problem(

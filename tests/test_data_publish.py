@@ -203,6 +203,28 @@ def test_a_folder_that_is_no_whole_export_is_told(clean: Path, tmp_path: Path) -
         Export.read(out)
 
 
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        ("a: [b", "its front matter is not YAML (while parsing"),
+        ("[" * 20_000, "its front matter is not YAML"),
+        *(
+            (f"configs: [{{config_name: a{files}}}]", "its configs name no files as those of")
+            for files in ("", ", data_files: data/*.parquet", ", data_files: [{path: [a, b]}]")
+        ),
+        ("configs: 1", "its configs name no files as those of"),
+    ],
+)
+def test_a_card_that_an_export_did_not_write_is_told_in_a_line(
+    tmp_path: Path, head: str, said: str
+) -> None:
+    (tmp_path / "README.md").write_text(f"---\n{head}\n---\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"^README\.md: ") as told:
+        Export.read(tmp_path)
+    assert said in str(told.value)
+    assert "\n" not in str(told.value)
+
+
 def test_a_card_names_no_folder_of_this_machine(tmp_path: Path) -> None:
     rows = RowFolder(tmp_path)
     made = {

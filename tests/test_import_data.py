@@ -13,17 +13,20 @@ import pytest
 from kernelwright.data.importers.exams import Exams
 from kernelwright.data.importers.import_rows import Import, import_items
 from kernelwright.data.importers.item import Answer, Found, Item, NotTakenError
-from kernelwright.data.importers.run import FOR_MEASURING, best_steps, run_items
+from kernelwright.data.importers.modules import Modules
+from kernelwright.data.importers.run import best_steps, run_items
 from kernelwright.data.importers.summary import summary
 from kernelwright.data.runs.progress import LOG
 from kernelwright.data.runs.records import RecordStore, answer_of
 from kernelwright.data.suites.kernelbench import load_problem
 from kernelwright.data.suites.load import load_suite
-from kernelwright.data.suites.row_folder import RowFolder
+from kernelwright.data.suites.row_folder import Done, RowFolder
 from kernelwright.data.suites.rows import Row, row_line
 from kernelwright.data.triples.templates import triples_of
+from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.judge import Judge
-from kernelwright.envs.types import Evaluation, Record, Timing, Verdict
+from kernelwright.envs.reference.module import Shapes
+from kernelwright.envs.types import Case, Evaluation, Record, Timing, Verdict
 from tests import nouns
 from tests.command import kernelwright
 from tests.nouns import PASSED, RELU_KERNEL, RELU_MODULE, correct, timing
@@ -224,24 +227,6 @@ def test_what_a_search_found_comes_back_but_not_of_suites_that_are_for_measuring
     assert getattr(found, "reason", None) == reason
 
 
-@pytest.mark.parametrize(
-    ("spec", "measures"),
-    [
-        *(
-            (one, True)
-            for one in (
-                *("exam", "exam:losses", "starter:held_out", "starter:held_out?a=b"),
-                *("kernelbench:KernelBench", "kernelbench:KernelBench:level_1?precision=fp16"),
-            )
-        ),
-        *((f"data:rows:held_out_{one}", True) for one in ("depth", "operator", "style")),
-        *((one, False) for one in ("starter:rl", "modules:held_out/mine", "data:rows:train")),
-    ],
-)
-def test_suites_that_are_for_measuring_are_known_by_their_splits(spec: str, measures: bool) -> None:
-    assert bool(FOR_MEASURING.match(spec)) is measures
-
-
 class TellsNothing(Judge):
     """A judge whose workers are lost."""
 
@@ -305,6 +290,66 @@ def test_an_answer_that_we_could_not_judge_is_tried_again(tmp_path: Path) -> Non
     assert import_items(asked, [item("a", RELU_MODULE, RIGHT)], output, lambda: None) == 1
     assert not output.funnel()
     assert not output.rows()
+
+
+class ByLanguage(TellsNothing):
+    """A judge whose verdict goes by the language."""
+
+    def __init__(self, **said: Evaluation) -> None:
+        super().__init__()
+        self.said = said
+
+    def evaluate_many(self, jobs: Any, **_: Any) -> list[Evaluation]:
+        return [self.said[candidate.dialect] for _, candidate in jobs]
+
+
+RIGHT_ONE = Evaluation(verdict=Verdict.CORRECT, reason="ok", check=PASSED)
+WRONG_ONE = Evaluation(verdict=Verdict.WRONG, reason="mismatch")
+
+
+def silent(reason: str) -> Evaluation:
+    return Evaluation(verdict=Verdict.UNJUDGED, reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("triton", "cpp", "result", "rows"),
+    [
+        (RIGHT_ONE, silent("reference_failed"), "kept", ["triton"]),
+        (RIGHT_ONE, silent("device_too_small"), "kept", ["triton"]),
+        (WRONG_ONE, silent("cases_differ"), "kept", []),
+        (WRONG_ONE, silent("device_too_small"), "kept", [None]),
+        (silent("device_too_small"), silent("cases_differ"), "module_fails", []),
+        (silent("device_too_small"), silent("device_too_small"), "device_too_small", []),
+        (RIGHT_ONE, silent("device_full"), None, []),
+    ],
+)
+def test_an_answer_that_stays_unjudged_costs_none_that_was_judged(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    triton: Evaluation,
+    cpp: Evaluation,
+    result: str | None,
+    rows: list[str | None],
+) -> None:
+    shapes = Shapes(spec=CaseSpec(inputs=(), outputs=(), scalars=()), init="")
+    monkeypatch.setattr(Modules, "shapes", lambda *_: shapes)
+    asked = Import(source="test", judge=ByLanguage(triton=triton, cpp=cpp))
+    other = Answer(dialect="triton", kernel="# triton\n")
+    sized = item("a", RELU_MODULE, RIGHT, other, cases=(Case(name="time", sizes=()),))
+    output, results = imported(tmp_path, [sized], asked)
+    assert results == ({"a": result} if result else {})
+    assert [row.dialect for row in output.rows()] == rows
+    assert len(output.wrong()) == (triton is WRONG_ONE)
+    told = f"answers that stay without a verdict here: 1 cpp: {cpp.reason}"
+    assert (told in summary(output)) is (result == "kept")
+
+
+def test_a_problem_has_no_answer_where_none_of_its_rows_has_one(tmp_path: Path) -> None:
+    bare = Row(name="a", code=RELU_MODULE)
+    rows = (bare, replace(bare, dialect="cpp", kernel=RELU_KERNEL), bare)
+    output, _ = imported(tmp_path, [])
+    output.add([Done(id="a", rows=rows)])
+    assert "1 unjudged ones, 0 problems without an answer" in summary(output)
 
 
 @pytest.fixture

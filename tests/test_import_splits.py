@@ -11,12 +11,14 @@ import pytest
 from kernelwright.data.exports.contents import read_contents
 from kernelwright.data.exports.statistics import across_splits
 from kernelwright.data.exports.write import card
-from kernelwright.data.importers.import_rows import Import, family_of
+from kernelwright.data.graphs.signature import family_of
+from kernelwright.data.importers.import_rows import Import
 from kernelwright.data.importers.item import Item
-from kernelwright.data.importers.run import run_items
+from kernelwright.data.importers.run import is_for_measuring, run_items
 from kernelwright.data.importers.sources import open_source
 from kernelwright.data.runs.records import RecordStore
 from kernelwright.data.suites.built import SFT_ONLY, split_of
+from kernelwright.data.suites.load import load_suite
 from kernelwright.data.suites.row_folder import Done, RowFolder
 from kernelwright.data.suites.rows import Row, row_line
 from kernelwright.envs.types import Verdict
@@ -67,6 +69,47 @@ def test_an_answer_of_a_run_has_what_splits_go_by(tmp_path: Path) -> None:
     assert (found.category, found.family, found.tags) == (row.category, row.family, row.tags)
 
 
+@pytest.mark.parametrize(
+    ("spec", "measures"),
+    [
+        *(
+            (one, True)
+            for one in (
+                *("exam", "exam:losses", "starter:held_out", "starter:held_out?a=b"),
+                *("kernelbench:KernelBench", "kernelbench:KernelBench:level_1?precision=fp16"),
+                *("KernelBench/level1/19_ReLU.py", "modules:/home/me/KernelBench/level1"),
+            )
+        ),
+        *((f"data:rows:held_out_{one}", True) for one in ("depth", "operator", "style")),
+        *((one, False) for one in ("starter:rl", "modules:held_out/mine", "data:rows:train")),
+        *((one, False) for one in ("modules:problems", "problems/mine.py", "starter")),
+    ],
+)
+def test_suites_that_are_for_measuring_are_known_by_their_splits(spec: str, measures: bool) -> None:
+    assert is_for_measuring(spec) is measures
+
+
+@pytest.mark.parametrize("whole", ["starter", "starter?sizes=gpu", "data:rows"])
+def test_held_out_problems_of_a_suite_that_was_searched_whole_stay_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows").mkdir()
+    held = Row(name="held", code=RELU_MODULE, family="softsign", tags=("operator:softsign",))
+    rows = [held, Row(name="own", code=RELU_MODULE.replace("relu", "tanh"))]
+    (tmp_path / "rows" / "rows.jsonl").write_text("".join(map(row_line, rows)), "utf-8")
+    (tmp_path / "search.json").write_text(json.dumps({"question": {"searched": whole}}), "utf-8")
+    kind, _, options = whole.partition("?")
+    part = load_suite(f"{kind}:held_out" + (f"?{options}" if options else "")).by_key()
+    RecordStore(tmp_path).append(
+        nouns.record("search", row=row, problem_key=key, source=RELU_KERNEL)
+        for row, key in enumerate(load_suite(whole).by_key())
+    )
+    found = dict(zip(load_suite(whole).by_key(), run_items(tmp_path), strict=True))
+    assert 0 < len(part) < len(found)
+    assert {key for key, one in found.items() if getattr(one, "reason", "") == "exam"} == set(part)
+
+
 @pytest.mark.sandbox
 def test_copies_of_a_module_share_a_split_whatever_their_names_and_sizes(tmp_path: Path) -> None:
     copies = [
@@ -112,6 +155,15 @@ def test_a_card_counts_the_sequences_of_operators_that_splits_share(tmp_path: Pa
         assert across_splits(contents) == (shared, 1)
         said = f"{shared} of 1 sequences of operators are in more than one of `sft`, `rl`"
         assert said in card(contents, {"sft": 1})
+    unread = [
+        replace(one, code=one.code.replace("torch.relu(x)", f"self.act(x{', x' * n})"))
+        for n, one in enumerate(rows)
+    ]
+    folder = RowFolder(tmp_path / "unread")
+    folder.folder.mkdir()
+    folder.open({"command": "data import"})
+    folder.add([Done(id=one.name, rows=(one,)) for one in unread])
+    assert across_splits(read_contents(folder.folder)) == (0, len(rows))
 
 
 def test_ids_of_rows_stay_where_the_file_changes(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from pyarrow import parquet
 from kernelwright.data.importers.exams import Exams, refuse_named
 from kernelwright.data.importers.item import Found, Item, NotTakenError
 from kernelwright.data.importers.module import as_problem
+from kernelwright.data.importers.own import items_of
 from kernelwright.data.importers.sets.all_sets import NAMES, public_set, set_items
 from kernelwright.data.importers.sets.refused import REFUSED
 from kernelwright.data.importers.sized import ONE_SIZE, sized
@@ -154,6 +155,19 @@ def test_a_row_that_is_not_as_the_others_is_lost_alone() -> None:
     assert isinstance(item, Item)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"name": ""}, {"speedup": -1.0}, {"cases": "[" * 200_000}],
+    ids=["name", "speedup", "cases"],
+)
+def test_a_row_of_our_own_that_is_none_is_lost_alone(wrong: dict[str, Any]) -> None:
+    own = {"name": "a", "code": RELU_MODULE}
+    lost, item = items_of([("f:1", own | wrong), ("f:2", own)])
+    assert isinstance(lost, Lost)
+    assert (lost.id, lost.reason) == ("row 1", "malformed")
+    assert isinstance(item, Item)
+
+
 def test_rows_of_one_id_are_different_items(tmp_path: Path) -> None:
     row = ROWS["kernelbook"]
     found = read(stored(tmp_path, "kernelbook", row, {**row, "uuid": 8}, row))
@@ -240,6 +254,21 @@ def test_the_entry_class_becomes_model_and_named_arguments_positional() -> None:
     assert "class Model(torch.nn.Module)" in code
     assert "super(Model, self)" in code
     assert "return [8, 2.0, False]" in code
+
+
+@pytest.mark.parametrize("end", ["\x0c", "\x0b", "\x85", "\u2028", "\r", "\r\n"])
+def test_lines_are_those_of_python_whatever_else_ends_one(end: str) -> None:
+    line = f"# a{end}# b\n"
+    code = as_problem(line + SCALE, "Scale")
+    assert "super(Model, self)" in code
+    assert "class Scale" not in code
+    found = sized(
+        line + RELU_MODULE.replace("randn(N)", "randn(40)").replace("N = 4000\n", ""), meta
+    )
+    assert found.code.endswith(
+        "SIZE_0 = 40\n\n\ndef get_inputs():\n    return [torch.randn(SIZE_0)]"
+        + RELU_MODULE.partition("randn(N)]")[2]
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kernelwright.cli import app
-from kernelwright.data.importers.run import FOR_MEASURING
+from kernelwright.data.importers.run import is_for_measuring
 from kernelwright.recipe.resolve import resolve
 
 
@@ -44,7 +44,7 @@ def test_its_recipe_has_its_name_and_trains_on_its_problems(
     found = resolve(Path("recipe.yaml")).recipe
     assert (found.name, found.data.train_suite) == ("p", "modules:problems")
     assert "rft" in found.stages
-    assert not FOR_MEASURING.match(found.data.train_suite), "its answers may be taught again"
+    assert not is_for_measuring(found.data.train_suite), "its answers may be taught again"
 
 
 @pytest.mark.parametrize("folder", ["---", "_", "a b", "核"])

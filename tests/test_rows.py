@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ def test_a_row_is_on_disk_what_it_was(tmp_path: Path) -> None:
     rows = [
         relu(cases=cases, licence="MIT", source="mine:1"),
         relu(**ANSWERED, verdict=Verdict.CORRECT, reason="ok", speedup=1.5, reasoning="Why."),
+        relu(dialect="cpp", kernel=""),
     ]
     written(tmp_path, *rows)
     assert read_rows(tmp_path) == rows
@@ -92,6 +94,11 @@ def test_an_example_without_reasoning_is_its_block_alone(tmp_path: Path) -> None
         ({"name": "a", "code": RELU_MODULE, "kernel": "x"}, "belong together"),
         ({"name": "a", "code": RELU_MODULE, "kernel": "x", "dialect": "rust"}, "no dialect 'rust'"),
         ({"name": "a", "code": RELU_MODULE, "verdict": "fine"}, "verdict"),
+        ({"name": "", "code": RELU_MODULE}, "name: expects one"),
+        *(
+            ({"name": "a", "code": RELU_MODULE, "speedup": speed}, "is no number above 0")
+            for speed in (-1.0, 0.0, math.inf, math.nan)
+        ),
     ],
 )
 def test_a_wrong_line_is_told_with_file_and_line(tmp_path: Path, line: object, why: str) -> None:

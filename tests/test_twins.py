@@ -12,6 +12,7 @@ from kernelwright.data.importers.exams import Exams
 from kernelwright.data.importers.import_rows import Import
 from kernelwright.data.importers.item import NotTakenError
 from kernelwright.data.suites.load import SuiteError, load_suite, load_whole
+from kernelwright.data.suites.rows import Row
 from kernelwright.envs.judge import Judge
 from tests.command import kernelwright
 from tests.nouns import RELU_MODULE
@@ -53,6 +54,12 @@ def test_problems_too_large_for_this_machine_are_known_in_every_layout(
     assert Twins.of(whole.problems) == Twins(known=frozenset({"1d:relu"}), problems=2)
     with pytest.raises(NotTakenError, match=f"of {kind}:"):
         Exams.of([spec]).refuse_code(RELU_MODULE)
+
+
+def test_a_module_that_is_not_understood_has_no_signature(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernelwright.data.graphs.signature._ranks", lambda problems: [1])
+    problem = Row(name="unknown", code=UNKNOWN).problem
+    assert Twins.of([problem]) == Twins(problems=1, unread=("unknown",))
 
 
 class JudgesNothing(Judge):

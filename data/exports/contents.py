@@ -20,13 +20,13 @@ NOT_JUDGED = (None, Verdict.UNJUDGED)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """A problem, its splits, and its answers: right ones with the fastest first, then wrong ones,
-    each of which has been judged; `unjudged` is how many others there are."""
+    each of which has been judged, and those that have not."""
 
     problem: Problem
     splits: tuple[str, ...]
     right: tuple[Row, ...]
     wrong: tuple[Row, ...]
-    unjudged: int = 0
+    unjudged: tuple[Row, ...] = ()
 
     @property
     def statements(self) -> int:
@@ -54,7 +54,7 @@ class Contents:
     @property
     def unjudged(self) -> int:
         """Answers that no judge has seen."""
-        return sum(one.unjudged for one in self.entries)
+        return sum(len(one.unjudged) for one in self.entries)
 
     def of_split(self, *splits: str) -> Iterator[Entry]:
         return (one for one in self.entries if set(splits) & set(one.splits))
@@ -91,7 +91,7 @@ def _dialects(entries: Sequence[Entry]) -> tuple[str, ...]:
 
 def _entry(folder: Path, problem: Problem, rows: Sequence[Row]) -> Entry:
     judged = [one for one in rows if one.verdict not in NOT_JUDGED]
-    unjudged = sum(one.kernel is not None and one.verdict in NOT_JUDGED for one in rows)
+    unjudged = [one for one in rows if one.kernel is not None and one.verdict in NOT_JUDGED]
     right = [one for one in judged if one.verdict is Verdict.CORRECT]
     right.sort(key=lambda one: -(one.speedup or 0.0))
     wrong = tuple(one for one in judged if one.verdict is not Verdict.CORRECT)
@@ -100,7 +100,7 @@ def _entry(folder: Path, problem: Problem, rows: Sequence[Row]) -> Entry:
         splits=told_split(folder, problem),
         right=tuple(right),
         wrong=wrong,
-        unjudged=unjudged,
+        unjudged=tuple(unjudged),
     )
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernelwright.data.exports import statistics
-from kernelwright.data.exports.contents import Contents, Entry
+from kernelwright.data.exports.contents import NOT_JUDGED, Contents, Entry
 from kernelwright.data.graphs.mutants.rows import FILES
 from kernelwright.data.suites.row_folder import lines
 from kernelwright.data.suites.rows import Row
+from kernelwright.envs.types import Verdict
 
 SHOWN = 10
 """Most items of a kind that are named in text."""
@@ -80,7 +81,7 @@ def _by_key(contents: Contents) -> dict[str, Entry]:
 
 def _answers(entry: Entry) -> dict[tuple[str, str], Row]:
     """(dialect, source) → the answer."""
-    rows = (*entry.right, *entry.wrong)
+    rows = (*entry.unjudged, *entry.right, *entry.wrong)
     return {(str(row.dialect), row.kernel or ""): row for row in rows}
 
 
@@ -104,8 +105,16 @@ def _hashes(answers: Mapping[tuple[str, str], Row], keys: set[tuple[str, str]]) 
 
 def _verdicts(first: Entry, second: Entry) -> Iterator[Change]:
     for was, now in _shared(first, second):
-        if was.verdict != now.verdict:
-            yield _change(was, f"{was.verdict} ({was.reason})", f"{now.verdict} ({now.reason})")
+        if _judged(was) != _judged(now):
+            yield _change(was, _verdict(was), _verdict(now))
+
+
+def _judged(row: Row) -> Verdict | None:
+    return None if row.verdict in NOT_JUDGED else row.verdict
+
+
+def _verdict(row: Row) -> str:
+    return f"{row.verdict} ({row.reason})" if _judged(row) else "not judged"
 
 
 def _speeds(first: Entry, second: Entry) -> Iterator[Change]:
@@ -138,6 +147,7 @@ def _counted(contents: Contents) -> Counter[str]:
     found = Counter({"problems": len(contents.entries)})
     for one in contents.entries:
         found["wrong answers"] += len(one.wrong)
+        found["answers that nobody has judged"] += len(one.unjudged)
         found.update(f"right answers in {row.dialect}" for row in one.right)
     found.update({f"split {name}": many for name, many in statistics.by_split(contents).items()})
     found.update({f"draws {name}": many for name, many in statistics.fates(contents).items()})

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 
 from kernelwright.data.exports.contents import Contents, Entry
-from kernelwright.data.graphs.operator_sequence import operators
+from kernelwright.data.graphs.signature import family_of
 from kernelwright.data.suites.curate import RULES, curated
 from kernelwright.data.suites.row_folder import RowFolder
 from kernelwright.data.suites.rows import Row
+from kernelwright.envs.dialects import DIALECTS
 
 FIRST = "first"
 """What the schedule is called that is meant to be fast."""
@@ -38,10 +39,18 @@ class Speeds:
         )
 
     def __str__(self) -> str:
-        """As in `12 (2.10x, 83 % faster)`."""
+        """As in `12 (2.10x, 83 % faster)`, or `12 (2.10x, 83 % faster of 6 timed)`."""
         if self.mean is None or self.faster is None:
             return str(self.answers)
-        return f"{self.answers} ({self.mean:.2f}x, {self.faster:.0%} faster)".replace("%", " %")
+        faster = f"{self.faster:.0%} faster".replace("%", " %")
+        of_timed = f" of {self.timed} timed" if self.timed < self.answers else ""
+        return f"{self.answers} ({self.mean:.2f}x, {faster}{of_timed})"
+
+
+def on_gpu(contents: Contents) -> bool:
+    """Whether some of the speeds may be a GPU's."""
+    rows = (row for one in contents.entries for row in one.right if row.speedup)
+    return any(DIALECTS[str(row.dialect)].runs_on_gpu for row in rows)
 
 
 def fates(contents: Contents) -> Counter[str]:
@@ -89,10 +98,15 @@ def _in_dialects(contents: Contents, rows: Sequence[Row]) -> dict[str, Speeds]:
     }
 
 
-def by_rule(contents: Contents) -> list[tuple[str, int, Counter[str]]]:
-    """(rule of curation, answers that it teaches, why it leaves out how many others); nothing where
-    no problem has two right answers in a language."""
-    rows = [row for row in RowFolder(contents.folder).rows() if row.is_right]
+def by_rule(contents: Contents, *, judged: bool = False) -> list[tuple[str, int, Counter[str]]]:
+    """(rule of curation, answers of `sft` that it teaches, why it leaves out how many others);
+    nothing where no problem has two right answers in a language. `judged`: of those alone."""
+    taught = {one.problem.key for one in contents.of_split("sft")}
+    rows = [
+        row
+        for row in RowFolder(contents.folder).rows()
+        if row.is_right and row.problem.key in taught and (row.verdict or not judged)
+    ]
     found = {rule: curated(rows, rule) for rule in RULES}
     several = any(one.dropped for rule, one in found.items() if rule == "first")
     return [(rule, len(one.kept), one.dropped) for rule, one in found.items() if several]
@@ -103,10 +117,11 @@ def by_split(contents: Contents) -> Counter[str]:
 
 
 def across_splits(contents: Contents) -> tuple[int, int]:
-    """(sequences of operators that are in more than one of `sft`, `rl` and `held_out`, all)."""
-    places: dict[tuple[str, ...], set[str]] = {}
+    """(sequences of operators that are in more than one of `sft`, `rl` and `held_out`, all); where
+    they are not known, a module is a sequence of its own."""
+    places: dict[str, set[str]] = {}
     for one in contents.entries:
-        its = places.setdefault(operators(one.problem.code), set())
+        its = places.setdefault(family_of(one.problem.code), set())
         its |= {"sft", "rl", "held_out"} & set(one.splits)
     return sum(len(its) > 1 for its in places.values()), len(places)
 

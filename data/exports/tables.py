@@ -9,6 +9,7 @@ from typing import Any
 from kernelwright.data.exports.contents import Contents, Entry, answer_id
 from kernelwright.data.graphs.mutants.rows import PREFERENCES
 from kernelwright.data.suites.rows import Row, RowError, objects
+from kernelwright.envs.abi import UnsupportedDtypeError
 from kernelwright.envs.codec import to_plain
 from kernelwright.envs.prompt import task_prompt
 from kernelwright.envs.types import Task
@@ -115,6 +116,8 @@ def _tasks(contents: Contents, split: str) -> Iterator[Cells]:
     for one in contents.of_split(split):
         for dialect in contents.dialects:
             task = Task(problem=one.problem, dialect=dialect)
+            if not _has_prompt(task):
+                continue
             yield {
                 "problem": one.problem.key,
                 "name": one.problem.name,
@@ -122,6 +125,25 @@ def _tasks(contents: Contents, split: str) -> Iterator[Cells]:
                 "category": one.problem.category,
                 "prompt": _prompt(task),
             }
+
+
+def without_prompt(contents: Contents) -> list[Task]:
+    """The tasks that `rl` and `held_out` lack: their language has no type for one of their tensors,
+    as C++ has none for bfloat16."""
+    tasks = (
+        Task(problem=one.problem, dialect=dialect)
+        for one in contents.of_split("rl", "held_out")
+        for dialect in contents.dialects
+    )
+    return [one for one in tasks if not _has_prompt(one)]
+
+
+def _has_prompt(task: Task) -> bool:
+    try:
+        task_prompt(task)
+    except UnsupportedDtypeError:
+        return False
+    return True
 
 
 def _pair(one: Entry, chosen: Row, rejected: Row, reason: str) -> Cells:

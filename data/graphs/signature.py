@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from kernelwright.data.graphs.operator_sequence import read_operators
 from kernelwright.data.suites.case_facts import tried
+from kernelwright.data.suites.normalised import normalised
 from kernelwright.envs.reference.module import ProblemError, Shapes
 from kernelwright.envs.reference.module_facts import learn_shapes, timed_shapes
-from kernelwright.envs.types import Problem
+from kernelwright.envs.types import Problem, content_hash
 
 NAMED_PROBLEMS = 3
+LONGEST_FAMILY = 80
 
 
 def signature(problem: Problem) -> str:
@@ -22,6 +24,19 @@ def signature(problem: Problem) -> str:
 def signature_of(code: str, rank: int) -> str:
     """The same, of a module whose first input has this rank."""
     return f"{rank}d:{'|'.join(read_operators(code).found)}"
+
+
+def family_of(code: str) -> str:
+    """What splits keep together: the operators, or a hash where they are many, or not known.
+
+    >>> family_of("class Model:\\n    def forward(self, x): return x.exp() + 1")
+    'exp_add'
+    """
+    read = read_operators(code)
+    if not read.found or read.unknown:
+        return content_hash(normalised(code))[:12]
+    named = "_".join(read.found)
+    return named if len(named) <= LONGEST_FAMILY else content_hash(named)[:12]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +57,7 @@ class Twins:
             read = read_operators(one.code)
             if rank is None or read.unknown or not read.found:
                 unread.append(one.name)
-            if rank is not None and read.found:
+            else:
                 known.add(signature_of(one.code, rank))
         return cls(known=frozenset(known), problems=len(every), unread=tuple(unread))
 

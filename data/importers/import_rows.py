@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from kernelwright.data.graphs.operator_sequence import read_operators
-from kernelwright.data.graphs.signature import rank_of, signature_of
+from kernelwright.data.graphs.signature import family_of, rank_of, signature_of
 from kernelwright.data.importers.exams import Exams, refuse_named
 from kernelwright.data.importers.item import Answer, Found, Item, NotTakenError
 from kernelwright.data.importers.module import as_problem
 from kernelwright.data.importers.modules import MODULE_LIMIT_S, Modules
 from kernelwright.data.importers.sized import sized
-from kernelwright.data.suites.normalised import normalised
 from kernelwright.data.suites.row_folder import Done, Lost, RowFolder
 from kernelwright.data.suites.rows import Row
 from kernelwright.envs.answer import extract
@@ -22,9 +20,12 @@ from kernelwright.envs.types import Evaluation, Problem, Task, Verdict, content_
 
 VERSION = "3"
 """Of what decides ids and families: a folder that another one began is not gone on with."""
-LONGEST_FAMILY = 80
 LEAST_BATCH = 8
 """Items between two writes, at least: what a call that is killed loses."""
+TOO_SMALL = "device_too_small"
+"""The one reason of a machine that neither time nor an installation mends."""
+UNJUDGED = "unjudged"
+"""The answers of an item without a verdict, in its line of the funnel."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,19 +147,6 @@ def _row(asked: Import, item: Item, code: str, modules: Modules) -> Row:
     return replace(row, code=fitted.code, cases=fitted.cases, note=fitted.note)
 
 
-def family_of(code: str) -> str:
-    """What splits keep together: the operators, or a hash where they are many, or not known.
-
-    >>> family_of("class Model:\\n    def forward(self, x): return x.exp() + 1")
-    'exp_add'
-    """
-    read = read_operators(code)
-    if not read.found or read.unknown:
-        return content_hash(normalised(code))[:12]
-    named = "_".join(read.found)
-    return named if len(named) <= LONGEST_FAMILY else content_hash(named)[:12]
-
-
 def _answered(row: Row, answer: Answer) -> Row:
     """The row with an answer; reasoning in which the kernel would not be found is left out."""
     found = replace(
@@ -203,18 +191,40 @@ def _evaluations(
 
 def _done(ready: _Ready, evaluations: Sequence[Evaluation | None]) -> Done | None:
     item = ready.item
-    rows, wrong = [], []
+    rows, wrong, silent = [], [], list[tuple[Answer, Evaluation]]()
     for answer, found in zip(item.answers, evaluations, strict=True):
         row = _answered(ready.row, answer)
         if found is None:
             rows.append(row)
-        elif (known := side_of(found.reason)) and known[0] is Side.PROBLEM:
-            why = " ".join(found.log.split())[:300] or known[1]
-            return Done(id=item.id, lost=Lost(item.id, "module_fails", why))
-        elif found.verdict is Verdict.UNJUDGED:
-            return None
         elif found.verdict is Verdict.CORRECT:
             rows.append(row.judged(found))
-        else:
+        elif found.verdict is not Verdict.UNJUDGED:
             wrong.append(row.judged(found))
-    return Done(id=item.id, rows=tuple(rows or [ready.row] * ready.is_new), wrong=tuple(wrong))
+        elif _stays(found):
+            silent.append((answer, found))
+        else:
+            return None
+    if silent and not rows and not wrong:
+        return Done(id=item.id, lost=_lost(item.id, [found for _, found in silent]))
+    if ready.is_new and not rows and not any(_is_problems(found) for _, found in silent):
+        rows = [ready.row]
+    told = [f"{answer.dialect}: {found.reason}" for answer, found in silent]
+    facts = {UNJUDGED: told} if told else {}
+    return Done(id=item.id, rows=tuple(rows), wrong=tuple(wrong), facts=facts)
+
+
+def _stays(found: Evaluation) -> bool:
+    """Whether an answer gets no verdict on this machine, however often it is judged."""
+    return found.reason == TOO_SMALL or _is_problems(found)
+
+
+def _is_problems(found: Evaluation) -> bool:
+    known = side_of(found.reason)
+    return known is not None and known[0] is Side.PROBLEM
+
+
+def _lost(name: str, silent: Sequence[Evaluation]) -> Lost:
+    """Why an item is left out of which nothing was judged: its module, or this machine."""
+    found = next((one for one in silent if _is_problems(one)), silent[0])
+    why = " ".join(found.log.split())[:300] or ": ".join(side_of(found.reason) or ())
+    return Lost(name, "module_fails" if _is_problems(found) else found.reason, why)

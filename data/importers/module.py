@@ -31,6 +31,15 @@ def as_problem(code: str, entry: str = "Model") -> str:
     return code
 
 
+def lines_of(code: str) -> list[str]:
+    r"""The lines as Python counts them, each with its end. `str.splitlines` knows more ends.
+
+    >>> lines_of("a\r\nb\x0cc\u2028")
+    ['a\n', 'b\x0cc\u2028']
+    """
+    return io.StringIO(code, newline=None).readlines()
+
+
 def _renamed(code: str, entry: str) -> str:
     """The code with the class under the name `Model`, in every line but strings and comments."""
     if entry == "Model":
@@ -41,10 +50,10 @@ def _renamed(code: str, entry: str) -> str:
         raise ValueError(f"does not define the class {entry}")
     if any(_is_named(node, "Model") for node in ast.walk(tree)):
         raise ValueError(f"uses the name Model beside {entry}")
-    lines = code.splitlines(keepends=True)
+    lines = lines_of(code)
     before = ""
     places = []
-    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+    for token in tokenize.generate_tokens(iter(lines).__next__):
         if token.type == tokenize.NAME and token.string == entry and before != ".":
             places.append(token.start)
         before = token.string

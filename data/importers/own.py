@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from kernelwright.data.importers.item import Answer, Found, Item
 from kernelwright.data.importers.tables import table_rows
 from kernelwright.data.suites.row_folder import Lost
 from kernelwright.data.suites.rows import FILE, row_of
+from kernelwright.envs.codec import read_json
 from kernelwright.envs.types import content_hash
 
 REQUIRED = ("name", "code")
@@ -61,4 +61,4 @@ def _item(plain: Mapping[str, Any]) -> Item:
 def _unpacked(plain: Mapping[str, Any]) -> dict[str, Any]:
     """A row of Parquet has its cases as JSON text: a case's sizes are names with numbers."""
     cases = plain.get("cases")
-    return {**plain, "cases": json.loads(cases)} if isinstance(cases, str) else dict(plain)
+    return {**plain, "cases": read_json(cases)} if isinstance(cases, str) else dict(plain)

@@ -4,13 +4,15 @@ are its exam."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from kernelwright.data.importers.exams import NAMED
 from kernelwright.data.importers.item import Answer, Found, Item, reasoning_before
 from kernelwright.data.runs.folder import Folder
 from kernelwright.data.runs.records import FILE, answer_of, read_records
 from kernelwright.data.runs.stages import EXAMPLES, SEARCH_START
+from kernelwright.data.suites.built import split_of
 from kernelwright.data.suites.graph_facts import GraphFacts
 from kernelwright.data.suites.load import load_problems
 from kernelwright.data.suites.row_folder import Lost
@@ -64,12 +66,28 @@ def _answers(run: Path) -> Iterator[tuple[Record, Found]]:
     exam, known = set[str](), dict[str, Problem]()
     for name, spec in suites.items():
         problems = load_problems(spec).by_key()
-        if name in MEASURED or FOR_MEASURING.match(spec):
+        if name in MEASURED or is_for_measuring(spec):
             exam |= problems.keys()
         else:
+            exam |= _held_out(spec, problems)
             known |= problems
     for record in read_records(run):
         yield record, _found(record, known, exam)
+
+
+def is_for_measuring(spec: str) -> bool:
+    """Whether all that a suite or a file holds is an exam, by what it is called."""
+    return bool(FOR_MEASURING.match(spec) or NAMED.search(spec))
+
+
+def _held_out(spec: str, problems: Mapping[str, Problem]) -> set[str]:
+    """The keys of the held-out problems of a suite that was taken whole. Raises ValueError."""
+    kind, _, rest = spec.partition("?")[0].partition(":")
+    if kind == "starter" and not rest:
+        return set(load_problems(spec.replace(kind, f"{kind}:held_out", 1)).by_key())
+    if kind == "data":
+        return {key for key, one in problems.items() if "held_out" in split_of(one)}
+    return set()
 
 
 def _found(record: Record, known: dict[str, Problem], exam: set[str]) -> Found:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from kernelwright.data.importers.module import lines_of
 from kernelwright.data.suites.kernelbench import cases_of
 from kernelwright.data.suites.sizes import INPUTS, sizes_of
 from kernelwright.envs.reference.settings import replaced, settings_of
@@ -153,6 +154,6 @@ def _lifted(code: str, groups: Sequence[_Group]) -> str:
         code = replaced(code, one.node, name)
     makes = _makes_inputs(code)
     above = min([makes.lineno, *(one.lineno for one in makes.decorator_list)]) - 1
-    lines = code.splitlines(keepends=True)
+    lines = lines_of(code)
     settings = [f"SIZE_{n} = {group[0].size}\n" for n, group in enumerate(groups)]
     return "".join([*lines[:above], *settings, "\n\n", *lines[above:]])

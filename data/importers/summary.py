@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from kernelwright.data.importers.import_rows import UNJUDGED
 from kernelwright.data.importers.sized import ONE_SIZE
 from kernelwright.data.suites.row_folder import FUNNEL, KEPT, WRONG, RowFolder
 from kernelwright.envs.types import Verdict
@@ -18,7 +19,8 @@ def summary(output: RowFolder) -> str:
     said = [f"{right} correct answers"]
     if unjudged := len(answers) - right:
         said.append(f"{unjudged} unjudged ones")
-    said.append(f"{len(rows) - len(answers)} problems without an answer")
+    bare = {row.problem.key for row in rows} - {row.problem.key for row in answers}
+    said.append(f"{len(bare)} problems without an answer")
     lines = [f"{output.folder}: {kept} of {len(funnel)} items kept: {', '.join(said)}"]
     one_size = len({row.code for row in rows if row.note == ONE_SIZE})
     if one_size:
@@ -27,6 +29,10 @@ def summary(output: RowFolder) -> str:
     for reason, count in Counter(line["result"] for line in lost).most_common():
         first = next(line for line in lost if line["result"] == reason)
         lines.append(f"  left out, {reason}: {count} ({first['id']}: {first['why'][:120]})")
+    silent = Counter(one for line in funnel for one in line.get(UNJUDGED, ()))
+    if silent:
+        told = ", ".join(f"{count} {what}" for what, count in silent.most_common())
+        lines.append(f"  answers that stay without a verdict here: {told}")
     if wrong:
         reasons = Counter(f"{row.verdict} ({row.reason})" for row in wrong).most_common()
         told = ", ".join(f"{count} {reason}" for reason, count in reasons)

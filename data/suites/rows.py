@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,10 @@ class Row:
     """How a drawn kernel differs from the first one of its problem; none: it is that one."""
 
     def __post_init__(self) -> None:
+        if not self.name:
+            raise ValueError("name: expects one")
+        if self.speedup is not None and not 0 < self.speedup < inf:
+            raise ValueError(f"speedup: {self.speedup} is no number above 0")
         if (self.kernel is None) != (self.dialect is None):
             raise ValueError("kernel and dialect belong together")
         if self.dialect is not None:
@@ -147,8 +152,10 @@ def _derived(code: str) -> tuple[Case, ...]:
 
 
 def row_line(row: Row) -> str:
-    """A row as a line, without the fields that say nothing."""
+    """A row as a line, without the fields that say nothing; an empty kernel is an answer."""
     plain = {name: one for name, one in to_plain(row).items() if one not in ("", None, [])}
+    if row.kernel is not None:
+        plain["kernel"] = row.kernel
     plain.setdefault("verdict", None)
     return json.dumps(plain) + "\n"
 

@@ -43,8 +43,7 @@ class Export:
                 f"{folder} has no {CARD}: expects what `kernelwright data export FOLDER OUT` wrote"
             )
         head = _front_matter((folder / CARD).read_text(encoding="utf-8"))
-        named = {one["config_name"]: one["data_files"] for one in head.get("configs", ())}
-        paths = {name: files[0]["path"] for name, files in named.items()}
+        paths = _paths(head)
         if missing := [path for path in paths.values() if not (folder / path).is_file()]:
             raise ValueError(f"{folder} lacks {missing[0]}, which its card names")
         every = sorted(str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file())
@@ -126,9 +125,27 @@ def _problem(row: Cells) -> Problem:
     return Problem(name=row["name"], code=row["code"], cases=cases, source=row["source"])
 
 
+def _paths(head: Mapping[str, Any]) -> dict[str, str]:
+    """Table → its file. Raises ValueError for a card that names them otherwise than ours does."""
+    try:
+        configs = head.get("configs", ())
+        found = {one["config_name"]: one["data_files"][0]["path"] for one in configs}
+    except (LookupError, TypeError):
+        found = {"": None}
+    if not all(isinstance(one, str) for pair in found.items() for one in pair):
+        raise ValueError(
+            f"{CARD}: its configs name no files as those of `kernelwright data export` do"
+        )
+    return found
+
+
 def _front_matter(text: str) -> dict[str, Any]:
     parts = text.split("---\n", 2)
-    head = yaml.safe_load(parts[1]) if len(parts) == 3 and not parts[0] else None
+    try:
+        head = yaml.safe_load(parts[1]) if len(parts) == 3 and not parts[0] else None
+    except (yaml.YAMLError, RecursionError) as error:
+        why = " ".join(str(error).split())
+        raise ValueError(f"{CARD}: its front matter is not YAML ({why})") from None
     if not isinstance(head, dict):
         raise ValueError(f"{CARD}: has no front matter")
     return head

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelwright.commands.shared import FAILED, judging, logged_in_cache, told
+from kernelwright.envs.system.paths import in_utf8
 
 if TYPE_CHECKING:
     from kernelwright.data.exports.contents import Contents
@@ -46,7 +47,7 @@ def stats(folder: Folder) -> None:
     if schedules := statistics.by_schedule(contents):
         _schedules(contents.dialects, schedules)
     for rule, taught, dropped in statistics.by_rule(contents):
-        _count(f"curate={rule} teaches {taught} and leaves out", dropped.most_common())
+        _count(f"sft: curate={rule} teaches {taught} and leaves out", dropped.most_common())
     _count("items", statistics.fates(contents).most_common())
     _count("splits", statistics.by_split(contents).most_common())
     _count("operators in a module", statistics.by_statements(contents))
@@ -82,16 +83,16 @@ def show(
         raise typer.Exit(FAILED)
     if len(found) > 1 and found[0].problem.name != name:
         for one in found:
-            typer.echo(f"{one.problem.name}  {one.problem.category}  {len(one.right)} right")
+            _say(f"{one.problem.name}  {one.problem.category}  {len(one.right)} right")
         return
     problem = found[0].problem
-    typer.echo(f"# {problem.name} · {problem.category} · {', '.join(found[0].splits)}\n")
-    typer.echo(problem.code)
+    _say(f"# {problem.name} · {problem.category} · {', '.join(found[0].splits)}\n")
+    _say(problem.code)
     for row in (*found[0].right, *found[0].wrong):
         speed = f" · {row.speedup:.2f} times eager" if row.speedup else ""
-        typer.echo(f"\n# {row.dialect} · {row.verdict}: {row.reason}{speed}\n")
-        typer.echo(row.triple(problem).completion())
-        typer.echo(row.error)
+        _say(f"\n# {row.dialect} · {row.verdict}: {row.reason}{speed}\n")
+        _say(row.triple(problem).completion())
+        _say(row.error)
 
 
 @app.command()
@@ -123,9 +124,9 @@ def diff(
 
     found = difference(_read(first), _read(second))
     if as_json:
-        typer.echo(json.dumps(to_plain(found), ensure_ascii=False))
+        _say(json.dumps(to_plain(found), ensure_ascii=False))
     for line in found.text(str(first), str(second)) if not as_json else ():
-        typer.echo(line)
+        _say(line)
     raise typer.Exit(0 if found.is_empty else FAILED)
 
 
@@ -170,12 +171,10 @@ def export(
 
     contents = _read(folder)
     with told(OSError, ValueError):
-        lines = write(contents, out, view.value, dialect or ())
-    for line in lines[:20]:
-        typer.echo(line)
-    if contents.unjudged:
-        typer.echo(f"{contents.unjudged} answers that nobody has judged are left out")
-    typer.echo(f"{out}: {len(lines)} files")
+        written = write(contents, out, view.value, dialect or ())
+    for line in (*written.files[:20], *written.left_out):
+        _say(line)
+    typer.echo(f"{out}: {len(written.files)} files")
 
 
 @app.command()
@@ -202,6 +201,11 @@ def publish(
             typer.echo(line, err=True)
         url = publish_data(folder, repo, public=public, dry_run=dry_run, exams=exams)
     typer.echo(url or f"{folder}: nothing stands against publishing it")
+
+
+def _say(text: str) -> None:
+    """Prints what rows hold, lone surrogates as question marks."""
+    typer.echo(in_utf8(text))
 
 
 def _read(folder: Path) -> Contents:

@@ -38,7 +38,7 @@ def build_data(recipe: DataRecipe) -> list[str]:
                     making.run(_wanted(recipe), judge)
         finally:
             mutants = [write_kill_score(recipe.out)] if recipe.mutants else []
-        written = [_exported(recipe.out, view) for view in recipe.export]
+        written = [line for view in recipe.export for line in _exported(recipe.out, view)]
     drawn = f"{making.fates.total()} draws: {making.said()}"
     return [
         drawn,
@@ -100,8 +100,9 @@ def _wanted(recipe: DataRecipe) -> Wanted:
     )
 
 
-def _exported(folder: Path, view: str) -> str:
-    """Writes a layout anew: one of an earlier call has fewer rows."""
+def _exported(folder: Path, view: str) -> list[str]:
+    """Writes a layout anew: one of an earlier call has fewer rows. Returns what there is to say."""
     out = folder / EXPORTS / view
     shutil.rmtree(out, ignore_errors=True)
-    return f"{out}: {len(export(read_contents(folder), out, view))} files"
+    written = export(read_contents(folder), out, view)
+    return [f"{out}: {len(written.files)} files", *written.left_out]

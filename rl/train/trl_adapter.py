@@ -220,6 +220,19 @@ def no_old_logprobs(trainer: Any) -> Iterator[None]:
         args.per_device_train_batch_size = rows
 
 
+def part_of_generation(trainer: Any, batch: Any) -> Any:
+    """What a pass trains on: TRL's part of what was sampled at once, but for its shuffle. So groups
+    stay whole in steps that share a generation: what the answers of a group have in common is
+    neither right nor wrong, and a part of them would teach it as if it were."""
+    from trl.trainer.utils import split_tensor_dict
+
+    shared = trainer.args.steps_per_generation
+    if trainer._step % (shared * trainer.num_iterations) == 0 or trainer._buffered_inputs is None:
+        scored = trainer._generate_and_score_completions(batch)
+        trainer._buffered_inputs = split_tensor_dict(scored, shared)
+    return trainer._buffered_inputs[trainer._step % shared]
+
+
 def note_stock_mismatch(trainer: Any, inputs: Any) -> None:
     """Logs how far sampling is from TRL's own pass, and refuses what is too far."""
     found = stock_mismatch(trainer, inputs)
@@ -232,7 +245,6 @@ def note_stock_mismatch(trainer: Any, inputs: Any) -> None:
 def kernel_trainer_class() -> type[Any]:
     """`GRPOTrainer` with a training pass of our own. Imports torch, hence a function."""
     from trl import GRPOTrainer
-    from trl.trainer.utils import split_tensor_dict
 
     class KernelGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         """The training pass is `rl/train/fast_pass.py`'s on a CPU, where `fast_pass` and it can.
@@ -270,16 +282,9 @@ def kernel_trainer_class() -> type[Any]:
             return scored
 
         def _prepare_inputs(self, generation_batch: Any) -> Any:
-            """As TRL's, but for its shuffle: groups stay whole in steps that share a generation.
-            What the answers of a group have in common is neither right nor wrong, and a part of
-            them teaches it as if it were."""
             if not self.model.training:
                 return super()._prepare_inputs(generation_batch)
-            shared = self.args.steps_per_generation
-            if self._step % (shared * self.num_iterations) == 0 or self._buffered_inputs is None:
-                scored = self._generate_and_score_completions(generation_batch)
-                self._buffered_inputs = split_tensor_dict(scored, shared)
-            return self._buffered_inputs[self._step % shared]
+            return part_of_generation(self, generation_batch)
 
         def compute_loss(
             self, model: Any, inputs: Any, return_outputs: bool = False, **options: Any
