@@ -40,12 +40,13 @@ MISMATCHED = (
 )
 
 
-def why_not_fast(trainer: Any) -> str | None:
+def why_not_fast(trainer: Any, *, asked: bool = True) -> str | None:
     """What `rl/train/fast_pass.py` does not do and this trainer asks for; None where it does
     all."""
     args, inner = trainer.args, trainer.accelerator.unwrap_model(trainer.model).get_base_model()
     adapters = trainer.model.peft_config.values()
     needs = {
+        "grpo.fast_pass is false": not asked,
         "it runs on a GPU": trainer.accelerator.device.type != "cpu",
         "another loss than dr_grpo": args.loss_type != "dr_grpo",
         "a KL term (beta)": args.beta != 0,
@@ -61,7 +62,7 @@ def why_not_fast(trainer: Any) -> str | None:
             getattr(module, "gradient_checkpointing", False) for module in inner.modules()
         ),
     }
-    return ", ".join(need for need, asked in needs.items() if asked) or None
+    return ", ".join(need for need, is_so in needs.items() if is_so) or None
 
 
 def corrects_otherwise(args: Any) -> bool:
@@ -263,7 +264,7 @@ def kernel_trainer_class() -> type[Any]:
             self.most_mismatch, self.drop_mismatched = most_mismatch, drop_mismatched
             self.micro_batch_size = micro_batch_size or self.args.per_device_train_batch_size
             score_learned_positions(self.model, self.temperature)
-            reason = why_not_fast(self) if fast_pass else "grpo.fast_pass is false"
+            reason = why_not_fast(self, asked=fast_pass)
             self.fast = not reason
             if not self.fast:
                 weigh_as_vllms(self)
@@ -282,8 +283,6 @@ def kernel_trainer_class() -> type[Any]:
             return scored
 
         def _prepare_inputs(self, generation_batch: Any) -> Any:
-            if not self.model.training:
-                return super()._prepare_inputs(generation_batch)
             return part_of_generation(self, generation_batch)
 
         def compute_loss(
@@ -300,10 +299,9 @@ def kernel_trainer_class() -> type[Any]:
             return _sampler_class()(super()._get_train_sampler(dataset), self)
 
         def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
-            if not self.args.get_warmup_steps(num_training_steps):
-                return super().create_scheduler(num_training_steps, optimizer)
-            made = super().create_scheduler(num_training_steps + 1, optimizer)
-            self.lr_scheduler = one_step_on(made)
+            warms_up = bool(self.args.get_warmup_steps(num_training_steps))
+            made = super().create_scheduler(num_training_steps + warms_up, optimizer)
+            self.lr_scheduler = one_step_on(made) if warms_up else made
             return self.lr_scheduler
 
     return KernelGRPOTrainer
