@@ -81,7 +81,7 @@ def test_steps_that_share_a_generation_take_parts_of_it_as_trl_does(
     asked, sizes = GRPOTrainer._get_per_token_logps_and_entropies, list[int]()
 
     def sized(self: Any, *given: Any, **named: Any) -> Any:
-        sizes.append(named["batch_size"])
+        sizes.extend([named["batch_size"]] if "batch_size" in named else [])
         return asked(self, *given, **named)
 
     monkeypatch.setattr(GRPOTrainer, "_get_per_token_logps_and_entropies", sized)
