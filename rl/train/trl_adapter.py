@@ -248,8 +248,7 @@ def kernel_trainer_class() -> type[Any]:
     from trl import GRPOTrainer
 
     class KernelGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
-        """The training pass is `rl/train/fast_pass.py`'s on a CPU, where `fast_pass` and it can.
-        The others are the recipe's."""
+        """The pass is `rl/train/fast_pass.py`'s where `fast_pass` asks for it, and a CPU trains."""
 
         def __init__(
             self,
@@ -266,10 +265,10 @@ def kernel_trainer_class() -> type[Any]:
             score_learned_positions(self.model, self.temperature)
             reason = why_not_fast(self, asked=fast_pass)
             self.fast = not reason
-            if not self.fast:
+            if reason:
                 weigh_as_vllms(self)
-            if reason and self.accelerator.device.type == "cpu":
-                LOG.warning("the training pass is TRL's own, slower on a CPU: %s", reason)
+                if self.accelerator.device.type == "cpu":
+                    LOG.warning("the training pass is TRL's own, slower on a CPU: %s", reason)
 
         def _generate_and_score_completions(self, inputs: Any) -> Any:
             with no_old_logprobs(self):
@@ -290,9 +289,8 @@ def kernel_trainer_class() -> type[Any]:
         ) -> Any:
             if not self.fast or return_outputs or not self.model.training or "tool_mask" in inputs:
                 note_stock_mismatch(self, inputs)
-                return super().compute_loss(
-                    model, narrowed(self, inputs), return_outputs, **options
-                )
+                inputs = narrowed(self, inputs)
+                return super().compute_loss(model, inputs, return_outputs, **options)
             return fast_loss(self, inputs)
 
         def _get_train_sampler(self, dataset: Any = None) -> Any:
