@@ -3,8 +3,8 @@
 A row leaves the batch with its last token and the next waiting prompt takes its place, so that one
 long answer does not keep the machine. Equal prompts are read once, and answers to one are decoded
 as one row until their tokens differ. Keys and values are written in place, and attention does not
-repeat keys for each query head. Adapters are folded into a copy of
-the weights, on a GPU where it has room for one; there, a step is a CUDA graph.
+repeat keys for each query head. Adapters are folded into a copy of the weights, on a GPU where it
+has room for one; there, a step is a CUDA graph.
 """
 
 from __future__ import annotations

@@ -141,6 +141,11 @@ class GrpoSection(Section):
         return self.groups_per_step * self.steps_per_generation
 
     @property
+    def rollouts_at_once(self) -> int:
+        """Rows that are trained on of those sampled at once, over all processes."""
+        return self.rows_per_group * self.groups_at_once
+
+    @property
     def steps_at_once(self) -> int:
         """Optimiser steps on what is sampled at once."""
         return self.steps_per_generation * self.iterations

@@ -194,8 +194,7 @@ def _sampled(meter: Meter, recipe: Recipe, prompt_ids: Sequence[int]) -> tuple[f
             ids = [*prompt_ids, *torch.randint(1, 100, (length,)).tolist()]
             decoded(model, ids, 2, min(asked, rows_at_once(model, len(ids))))
         longest = len(prompt_ids) + recipe.grpo.max_completion_length
-        asked = recipe.grpo.groups_at_once * recipe.grpo.rows_per_group
-        rows = min(asked, rows_at_once(model, longest))
+        rows = min(recipe.grpo.rollouts_at_once, rows_at_once(model, longest))
         few, one = (
             meter.seconds(lambda steps=steps: decoded(model, list(prompt_ids), steps, rows))  # type: ignore[misc]
             for steps in (DECODING_STEPS + 1, 1)

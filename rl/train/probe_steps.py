@@ -62,7 +62,7 @@ def _decode(recipe: Recipe, model: Any, vocabulary: int) -> tuple[float, int]:
     from kernelwright.rl.policies.decode import sample
     from kernelwright.rl.policies.kv_slots import ROWS
 
-    rows = min(ROWS, recipe.grpo.groups_at_once * recipe.grpo.rows_per_group)
+    rows = min(ROWS, recipe.grpo.rollouts_at_once)
     asked = PROMPT_TOKENS + shown_tokens(recipe)
     prompts = [_ids(asked, vocabulary).tolist() for _ in range(rows)]
 
