@@ -85,11 +85,12 @@ def test_each_step_is_sampled_by_its_own_adapter_and_a_dead_server_loses_nothing
     assert [name.rsplit("-", 1)[0] for name in names] == [f"step-{step}" for step in range(STEPS)]
     assert len({name.rsplit("-", 1)[1] for name in names}) == STEPS, "no step moved the adapter"
 
-    server.dies_at("step-2")
-    with pytest.raises(AbsentError, match="no server answers at"):
-        grpo(model, broken, server)
+    with LoopbackVllm().serving() as mortal:  # one that holds none of the adapters above
+        mortal.dies_at("step-2")
+        with pytest.raises(AbsentError, match="no server answers at"):
+            grpo(model, broken, mortal)
     assert {one.step for one in read_records(broken)} == {0, 1}
-    with LoopbackVllm(port=server.http.server_port).serving() as again:
+    with LoopbackVllm(port=mortal.http.server_port).serving() as again:
         grpo(model, broken, again, resume=True)
     answers = [{one.id: one.completion for one in read_records(run)} for run in (whole, broken)]
     assert answers[0] == answers[1]
