@@ -103,14 +103,14 @@ def _dry_run(resolved: Resolved, reasons: list[str], *, as_json: bool) -> int:
     not downloaded for it.
     """
     from kernelwright.preflight.budget import Budget, budget
-    from kernelwright.preflight.check import unloadable
+    from kernelwright.preflight.check import unloadable, without_pairs
     from kernelwright.rl.models.load import is_here
     from kernelwright.run.dry_run import dry_run_json, dry_run_text
 
     if not this_process().leads:
         return FAILED if reasons else DONE
     here = not reasons and is_here(resolved.recipe.model.name)
-    if here and (why := unloadable(resolved.recipe)):
+    if here and (why := unloadable(resolved.recipe) or without_pairs(resolved.recipe)):
         here, reasons = False, [why]
     found = budget(resolved.recipe) if here else Budget(recipe=resolved.recipe)
     if found.reason:

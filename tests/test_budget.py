@@ -108,6 +108,12 @@ def test_an_sft_step_is_cut_until_it_fits_and_that_is_said() -> None:
     assert found.notes == ("sft.micro_batch_size: 2, for 8.0 GB are free",)
 
 
+def test_a_stage_that_trains_by_the_batches_of_sft_is_cut_as_sft_is() -> None:
+    found = budget(recipe(stages=["rft", "eval"]), by_rows)
+    assert found.reason is None
+    assert found.notes == ("sft.micro_batch_size: 2, for 8.0 GB are free",)
+
+
 def test_what_cannot_fit_is_refused_with_its_size_and_what_helps() -> None:
     found = budget(recipe(), lambda _: replace(PROBE, peak_bytes=20_000_000_000))
     assert found.reason is not None
@@ -170,6 +176,7 @@ def test_a_stage_whose_minutes_are_not_known_is_named_beside_them() -> None:
     known, unknown = (budget(asked, lambda _: PROBE, pace).line() or "" for pace in (0.5, None))
     assert " min without dpo and " in known
     assert " min without judging and dpo and " in unknown
+    assert "by a probe of its steps here (that of dpo was not tried); " in known
     assert "without" not in (budget(recipe(), lambda _: PROBE).line() or "")
 
 

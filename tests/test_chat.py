@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kernelwright.envs.policy import Message
-from kernelwright.rl.models.chat import chat_ids, end_token_ids, plain
+from kernelwright.rl.models.chat import chat_ids, end_token_ids, opens_thought, plain
 from tests.tiny_model import tiny_model, tiny_tokenizer
 
 
@@ -49,3 +49,15 @@ def test_a_format_without_a_turn_end_adds_none() -> None:
     model = SimpleNamespace(generation_config=SimpleNamespace(eos_token_id=None))
     tokenizer.chat_template = "{% for m in messages %}{{ m.content }}{% endfor %}"
     assert end_token_ids(model.generation_config, tokenizer) == {tokenizer.eos_token_id}
+
+
+def test_a_format_that_begins_answers_with_a_thought_is_told_from_one_that_may_have_one() -> None:
+    tokenizer = tiny_tokenizer()
+    assert not opens_thought(tokenizer)
+    shown = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
+    asking = "{% if add_generation_prompt %}<assistant>{% endif %}"
+    tokenizer.chat_template = shown + asking.replace("<assistant>", "<assistant><think>")
+    assert opens_thought(tokenizer)
+    empty = "{% if m.role == 'assistant' %}<think></think>{% endif %}{{ m.content }}"
+    tokenizer.chat_template = shown.replace("{{ m.content }}", empty) + asking
+    assert not opens_thought(tokenizer)

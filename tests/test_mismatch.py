@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,8 @@ import pytest
 import torch
 
 from kernelwright.rl.models.weights import ModelError
-from kernelwright.rl.train.fast_pass import MISMATCH, Clip, Totals, backward_pass
-from kernelwright.rl.train.trl_adapter import kernel_trainer_class
+from kernelwright.rl.train.fast_pass import MISMATCH, MISMATCH_KL, Clip, Totals, backward_pass
+from kernelwright.rl.train.trl_adapter import kernel_trainer_class, note_stock_mismatch
 from tests.one_step import one_step
 from tests.rollouts import block, sampled
 from tests.test_fast_pass import batch, loaded, logprobs_at_one, trainer_of
@@ -76,5 +77,28 @@ def test_whichever_pass_trains_its_distance_from_sampling_is_told(
     assert found.trainer.fast == fast_pass
     (told,) = [one[MISMATCH] for one in found.trainer.state.log_history if MISMATCH in one]
     assert told > 1.0, "these answers are of no model"
+    assert [MISMATCH_KL in one for one in found.trainer.state.log_history if MISMATCH in one] == [
+        True
+    ]
     with pytest.raises(ModelError, match=r"more than grpo.most_mismatch \(0.2\) allows"):
         one_step(Path(folder), tmp_path / "b", answers, fast_pass=fast_pass, most_mismatch=0.2)
+
+
+def test_how_far_sampling_is_counts_over_all_answers_of_trls_own_pass(folder: str) -> None:
+    """Not over those of one pass: one answer that is far may be among many that are near."""
+    stock = trainer_of(kernel_trainer_class(), loaded(folder), folder)
+    stock.most_mismatch, stock.fast = 0.2, False
+    mask = torch.ones(4, 5, dtype=torch.long)
+    sampled_RT = torch.zeros(4, 5)
+    scored = {
+        "completion_mask": mask,
+        "old_per_token_logps": sampled_RT - torch.tensor([0.4, 0.0, 0.0, 0.0])[:, None],
+        "sampling_per_token_logps": sampled_RT,
+    }
+    note_stock_mismatch(stock, scored)
+    logged = stock._metrics["train"]
+    assert logged[MISMATCH] == [pytest.approx(0.1)]
+    assert logged[MISMATCH_KL] == [pytest.approx((math.exp(-0.4) - 1 + 0.4) / 4)]
+    alone = {name: one[:1] for name, one in scored.items()}
+    with pytest.raises(ModelError, match=r"differ by 0\.4 nats a token"):
+        note_stock_mismatch(stock, alone)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kernelwright.data.suites.row_folder import Done, RowFolder
+from kernelwright.data.suites.rows import Row
+from kernelwright.envs.types import Verdict
 from tests.command import kernelwright
 from tests.nouns import RELU_MODULE
 from tests.tiny_model import save_tiny
@@ -18,6 +21,37 @@ def test_a_dry_run_says_that_a_model_has_no_chat_template(tmp_path: Path) -> Non
     done = kernelwright("train", str(FIXTURES / "base.yaml"), *words)
     assert done.returncode == 1
     assert "has no chat template" in done.stdout
+
+
+def test_a_dry_run_says_that_a_model_begins_with_a_thought(tmp_path: Path) -> None:
+    model = save_tiny(tmp_path / "model")
+    format_file = model / "chat_template.jinja"
+    thinks = "{% if add_generation_prompt %}<think>\n{% endif %}"
+    format_file.write_text(format_file.read_text() + thinks)
+    words = [f"model.name={model}", f"run_dir={tmp_path / 'run'}", "--dry-run"]
+    done = kernelwright("train", str(FIXTURES / "base.yaml"), *words)
+    assert done.returncode == 1
+    assert "begins its answers with a thought" in done.stdout
+
+
+def test_a_dry_run_says_that_a_folder_has_no_pairs(tmp_path: Path) -> None:
+    model, rows = save_tiny(tmp_path / "model"), RowFolder(tmp_path / "rows")
+    right = Row(
+        name="plus",
+        code=RELU_MODULE,
+        dialect="cpp",
+        kernel="int x;",
+        verdict=Verdict.CORRECT,
+        reason="ok",
+        source="own:1",
+    )
+    rows.open({})
+    rows.add([Done(id="1", rows=(right,), wrong=())])
+    asked = [f"model.name={model}", f"run_dir={tmp_path / 'run'}", "stages=[dpo, eval]"]
+    asked += [f"dpo.pairs=rows:{tmp_path / 'rows'}", "--dry-run"]
+    done = kernelwright("train", str(FIXTURES / "base.yaml"), *asked)
+    assert done.returncode == 1
+    assert "dpo: there is no pair of a better and a worse answer in rows:" in done.stdout
 
 
 def test_judge_refuses_python_for_a_native_kernel_and_the_other_way_round(tmp_path: Path) -> None:

@@ -84,7 +84,13 @@ def test_the_best_adapters_that_a_run_may_go_back_to_are_kept(
 def test_a_point_is_kept_as_records_and_read_back_as_a_rate(tmp_path: Path) -> None:
     store = RecordStore(tmp_path)
     method = start_method(method_options("grpo"), RunView(seed=0, store=store))
-    method.prompt = lambda task, step: Prompt(text="do")  # type: ignore[method-assign]
+    drawn = []
+
+    def prompt(task: Any, step: int) -> Prompt:
+        drawn.append((task.key, step))
+        return Prompt(text=f"do {step}")
+
+    method.prompt = prompt  # type: ignore[method-assign]
     answers = [sampled(block(word)) for word in ("right", "wrong", "odd", "right")]
 
     def player_at(trainer: Any, step: int) -> Any:
@@ -100,5 +106,8 @@ def test_a_point_is_kept_as_records_and_read_back_as_a_rate(tmp_path: Path) -> N
     )
     assert validation.measure(SimpleNamespace(), 4) == 2 / 3
     assert validation.rates() == {4: 2 / 3}
+    assert len(drawn) == 2
+    assert validation.measure(SimpleNamespace(), 6) == 2 / 3
+    assert drawn[:2] == drawn[2:], "a later point asks with other prompts"
     assert {one.stage for one in store.read()} == {"validation"}
-    assert [one.credit for one in store.read()] == [None] * 4
+    assert [one.credit for one in store.read()] == [None] * 8

@@ -28,7 +28,8 @@ from kernelwright.rl.train.probe import Probe, ProbeError, ProbeFullError, Probe
 
 JUDGE_BYTES = 500 << 20
 """Memory of each worker with its reference process, in the largest of the starter problems."""
-MICRO_BATCHED = ("sft", "grpo")
+MICRO_BATCHED = {"sft": ("sft", "rft"), "grpo": ("grpo",)}
+"""Section of the recipe with a micro batch → the stages that train by it."""
 """Parts of a probe that take less of a GPU's memory in smaller micro batches."""
 ADVICE = {
     "sampling": "lower grpo.max_completion_length and eval.max_new_tokens, or sample fewer than 48 "
@@ -66,9 +67,12 @@ class Budget:
             *(stage for stage in UNTIMED if stage in self.recipe.stages),
         ]
         without = f" without {' and '.join(left_out)}" if left_out else ""
+        unprobed = [one for one in UNTIMED if one in self.recipe.stages]
+        uncounted = f" (that of {' and '.join(unprobed)} was not tried)" if unprobed else ""
+        free = f"{available_bytes() / 1e9:.1f} GB are free"
         line = (
             f"about {self.seconds / 60:.0f} min{without} and {self.bytes / 1e9:.1f} GB at the "
-            f"peak, by a probe of its steps here; {available_bytes() / 1e9:.1f} GB are free"
+            f"peak, by a probe of its steps here{uncounted}; {free}"
         )
         if self.device_bytes is None:
             return line
@@ -120,7 +124,7 @@ def budget(
 def _in_smaller_batches(recipe: Recipe, stage: str) -> tuple[Recipe, str] | None:
     """(the recipe with the next smaller micro batch of a stage, the change in words); None if there
     is none."""
-    if stage not in MICRO_BATCHED or stage not in recipe.stages:
+    if not set(MICRO_BATCHED.get(stage, ())) & set(recipe.stages):
         return None
     rows = {"sft": recipe.sft.batch_size, "grpo": recipe.grpo.rollouts_per_step}[stage]
     section = recipe.sft if stage == "sft" else recipe.grpo

@@ -28,6 +28,10 @@ from kernelwright.rl.policies.providers.find import provider
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.tracking.run_tracker import why_not
 
+OPENS_THOUGHT = (
+    "{} begins its answers with a thought, which examples and pairs have none of: take another "
+    "model, or train it by stages=[grpo, eval] alone"
+)
 UNTIMED = "false rewards being right"
 
 
@@ -46,7 +50,8 @@ def unprepared(recipe: Recipe) -> list[str]:
     """
     reasons = _unreached() or _options(recipe)
     if not reasons and this_process().leads:
-        found = (unloadable(recipe), why_not(recipe), _nodes_without_gpus(recipe))
+        checks = (unloadable, without_pairs, why_not, _nodes_without_gpus)
+        found = [check(recipe) for check in checks]
         reasons = [reason for reason in found if reason]
     return reasons
 
@@ -100,8 +105,9 @@ def _options(recipe: Recipe) -> list[str]:
 def unloadable(recipe: Recipe) -> str | None:
     """Why the model or the adapter cannot be loaded, without loading its weights."""
     from kernelwright.rl.models.adapter_folder import find_adapter
+    from kernelwright.rl.models.chat import opens_thought
     from kernelwright.rl.models.checkpoints import ADAPTER, is_whole_safetensors
-    from kernelwright.rl.models.load import check_loadable
+    from kernelwright.rl.models.load import check_loadable, load_tokenizer
     from kernelwright.rl.train.start_adapter import start_adapter
 
     try:
@@ -114,9 +120,25 @@ def unloadable(recipe: Recipe) -> str | None:
         adapter = find_adapter(recipe.model.name) if not training(recipe.stages) else None
         if adapter and not is_whole_safetensors(adapter.folder / ADAPTER):
             return f"model.name: {adapter.folder / ADAPTER} is damaged"
-        check_loadable(adapter.base if adapter else recipe.model.name)
+        check_loadable(name := adapter.base if adapter else recipe.model.name)
+        if (recipe.learns_examples or "dpo" in recipe.stages) and opens_thought(
+            load_tokenizer(name)
+        ):
+            return f"model.name: {OPENS_THOUGHT.format(name)}"
     except ModelError as error:
         return f"model.name: {error}"
+    return None
+
+
+def without_pairs(recipe: Recipe) -> str | None:
+    """Why a folder gives DPO nothing to learn from, hours before that stage begins."""
+    from kernelwright.rl.train.pairs import pairs_for
+
+    if "dpo" in recipe.stages and recipe.dpo.pairs is not None:
+        try:
+            pairs_for(recipe, ())
+        except ModelError as error:
+            return str(error)
     return None
 
 

@@ -5,7 +5,8 @@ of its reward and the later ones; its advantage is that less the mean return of 
 other trajectories of the task, which the row itself has no part in. Nothing is divided by a spread.
 The chat keeps whole answers, and what the judge said of each.
 
-Left out: their rejection of rows, by mismatch and by the share of time of an answer's own kernels.
+Their rejection of rows by mismatch is `grpo.drop_mismatched`, for any method. Left out: that by the
+share of time of an answer's own kernels.
 """
 
 from __future__ import annotations

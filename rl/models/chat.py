@@ -52,6 +52,16 @@ def end_token_ids(generation_config: Any, tokenizer: Any) -> set[int]:
     return (ends | {tokenizer.eos_token_id} | turn_end_ids(tokenizer)) - {None}
 
 
+def opens_thought(tokenizer: Any) -> bool:
+    """Whether a question ends in the beginning of a thought, which no given answer has: what learns
+    such answers is asked in another way than it was taught."""
+    chat = [{"role": "user", "content": "question"}]
+    asked = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
+    answered = [*chat, {"role": "assistant", "content": ANSWER}]
+    whole: str = tokenizer.apply_chat_template(answered, tokenize=False)
+    return not whole.startswith(asked)
+
+
 def turn_end_ids(tokenizer: Any) -> set[int]:
     """The first special token behind an answer in the chat format; empty where there is none."""
     if not tokenizer.chat_template:

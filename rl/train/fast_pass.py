@@ -27,7 +27,8 @@ CHUNK_TOKENS = 768
 """Most positions in a chunk of answers, padding included."""
 MOST_IMPORTANCE = 2.0
 """Largest importance weight of a token that training finds likelier than sampling did."""
-MISMATCH, DROPPED = "sampling/mismatch", "sampling/dropped"
+MISMATCH, MISMATCH_KL = "sampling/mismatch", "sampling/mismatch_kl"
+DROPPED = "sampling/dropped"
 LEAST_RATIO = 1e-4
 """A token that training finds so much less likely than sampling did has its answer dropped, where
 answers are."""
@@ -278,7 +279,7 @@ def pass_metrics(
     }
     if known:
         found[MISMATCH] = far / known
-        found["sampling/mismatch_kl"] = kl / known
+        found[MISMATCH_KL] = kl / known
         found[DROPPED] = dropped / rows
     return found
 

@@ -20,6 +20,7 @@ from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.train.fast_pass import (
     DROPPED,
     MISMATCH,
+    MISMATCH_KL,
     MOST_IMPORTANCE,
     Clip,
     backward_pass,
@@ -134,15 +135,21 @@ def refuse_mismatch(found: float, most: float) -> None:
         raise ModelError(MISMATCHED.format(found, most))
 
 
-def stock_mismatch(trainer: Any, inputs: Mapping[str, Any]) -> float | None:
-    """Of a batch that TRL's own pass trains on, over all processes; None where it is not known."""
+def stock_mismatch(trainer: Any, inputs: Mapping[str, Any]) -> tuple[float, float] | None:
+    """(mean distance of a token's log-probs, its KL) of answers that TRL's own pass trains on, over
+    all processes; None where it is not known."""
     old, sampled = (inputs.get(key) for key in ("old_per_token_logps", "sampling_per_token_logps"))
     if old is None or sampled is None:
         return None
     difference = (old - sampled).nan_to_num(nan=0.0)[inputs["completion_mask"].bool()]
-    sums = difference.new_tensor([float(difference.abs().sum()), float(difference.numel())])
-    far, tokens = trainer.accelerator.reduce(sums, "sum").tolist()
-    return float(far / max(tokens, 1))
+    each = (
+        difference.abs(),
+        difference.expm1() - difference,
+        difference.new_ones(difference.shape),
+    )
+    sums = difference.new_tensor([float(one.sum()) for one in each])
+    far, kl, tokens = trainer.accelerator.reduce(sums, "sum").tolist()
+    return far / max(tokens, 1), kl / max(tokens, 1)
 
 
 def drop_far(trainer: Any, scored: dict[str, Any]) -> None:
@@ -235,11 +242,13 @@ def part_of_generation(trainer: Any, batch: Any) -> Any:
 
 
 def note_stock_mismatch(trainer: Any, inputs: Any) -> None:
-    """Logs how far sampling is from TRL's own pass, and refuses what is too far."""
-    found = stock_mismatch(trainer, inputs)
+    """Logs how far sampling is from TRL's own pass, over all that was sampled at once, and refuses
+    what is too far before anything is learned of it. The fast pass measures its own."""
+    found = None if trainer.fast else stock_mismatch(trainer, inputs)
     if found is not None:
-        trainer._metrics["train"][MISMATCH].append(found)
-        refuse_mismatch(found, trainer.most_mismatch)
+        for name, value in zip((MISMATCH, MISMATCH_KL), found, strict=True):
+            trainer._metrics["train"][name].append(value)
+        refuse_mismatch(found[0], trainer.most_mismatch)
 
 
 @lru_cache
@@ -278,6 +287,7 @@ def kernel_trainer_class() -> type[Any]:
                 [one.get("advantage") for one in inputs],
                 scored["completion_ids"].shape[1],
             )
+            note_stock_mismatch(self, scored)
             drop_far(self, scored)
             return scored
 
@@ -288,7 +298,6 @@ def kernel_trainer_class() -> type[Any]:
             self, model: Any, inputs: Any, return_outputs: bool = False, **options: Any
         ) -> Any:
             if not self.fast or return_outputs or not self.model.training or "tool_mask" in inputs:
-                note_stock_mismatch(self, inputs)
                 inputs = narrowed(self, inputs)
                 return super().compute_loss(model, inputs, return_outputs, **options)
             return fast_loss(self, inputs)

@@ -57,9 +57,11 @@ class Validation:
     def measure(self, trainer: Any, step: int) -> float | None:
         """The correct-rate after `step` optimiser steps."""
         player: JudgedPlayer = self.player_at(trainer, step)
+        # What a prompt shows is drawn by its step: each point of the curve asks the same.
+        prompts = [(task, self.method.prompt(task, 0)) for task in self.tasks]
         asked = [
-            Ask(task=task, prompt=self.method.prompt(task, step), trajectory=number)
-            for task in self.tasks
+            Ask(task=task, prompt=prompt, trajectory=number)
+            for task, prompt in prompts
             for number in range(self.samples)
         ]
         records = [
