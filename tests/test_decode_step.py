@@ -112,6 +112,26 @@ def test_a_step_that_cannot_be_recorded_or_does_something_else_is_taken_eagerly(
     assert [one.getMessage() for one in caplog.records] == [f"decoding without CUDA graphs: {why}"]
 
 
+def test_a_passing_lack_of_memory_keeps_one_sampling_eager(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, tried = load_base(folder, dtype="float32", device="cpu"), []
+
+    def full_at_first(step: Any) -> Any:
+        tried.append(step)
+        if len(tried) == 1:
+            raise RuntimeError("CUDA out of memory. Tried to allocate 2 GB")
+        return on_fixed_tensors(step)
+
+    eager = sampled(model, 1.0)
+    with_graphs(monkeypatch, full_at_first)
+    assert sampled(model, 1.0) == eager
+    assert len(tried) == 1
+    again = sampled(model, 1.0)
+    assert len(tried) > 1
+    assert [one.token_ids for one in again] == [one.token_ids for one in eager]
+
+
 @pytest.mark.gpu
 def test_on_a_gpu_recorded_steps_give_the_tokens_of_eager_ones(
     folder: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

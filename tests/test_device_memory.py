@@ -23,6 +23,7 @@ from kernelwright.envs.device.memory import (
     RESERVED_BYTES,
     DeviceFullError,
     MemoryWait,
+    context_is_dead,
     loaded_bytes,
 )
 from kernelwright.envs.dialects.base import Built
@@ -307,3 +308,26 @@ def test_what_is_no_binary_takes_nothing() -> None:
 
 def test_the_reserve_is_what_the_judges_processes_take() -> None:
     assert RESERVED_BYTES == 2 * WORKERS_A_GPU * CONTEXT_BYTES <= 5 * GB
+
+
+@pytest.mark.parametrize(
+    ("said", "dead"),
+    [
+        ("CUDA error: device-side assert triggered", True),
+        ("CUDA out of memory.", False),
+        (None, False),
+    ],
+)
+def test_a_context_that_an_assert_ended_is_told_from_a_full_one(
+    monkeypatch: pytest.MonkeyPatch, said: str | None, dead: bool
+) -> None:
+    import torch
+
+    def synchronize() -> None:
+        if said:
+            raise RuntimeError(said)
+
+    monkeypatch.setattr(torch.cuda, "synchronize", synchronize)
+    assert not context_is_dead(), "CUDA is not in use"
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    assert context_is_dead() == dead

@@ -59,6 +59,20 @@ def says_full(error: BaseException | None) -> bool:
     return isinstance(error, RuntimeError) and any(words in str(error) for words in FULL_WORDS)
 
 
+def context_is_dead() -> bool:
+    """Whether no further call of CUDA can succeed in this process: a device assert, as of an index
+    out of range, or a stray access ended its context. False where CUDA was not used yet."""
+    import torch
+
+    if not torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        return False
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError as error:
+        return not says_full(error)
+    return False
+
+
 def taken_bytes(size_bytes: int) -> int:
     """Most memory that a driver takes for an allocation of this size: pages of 2 MB, some of which
     small ones share. Else many odd sizes that no GPU has room for would seem to fit.

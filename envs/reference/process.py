@@ -29,8 +29,9 @@ import torch
 
 from kernelwright.envs.abi import CaseSpec
 from kernelwright.envs.codec import from_plain, to_plain
-from kernelwright.envs.device.memory import says_full
+from kernelwright.envs.device.memory import context_is_dead, says_full
 from kernelwright.envs.device.torch_clock import DeviceClock
+from kernelwright.envs.referee.exit_codes import DEVICE_LOST
 from kernelwright.envs.referee.layout import (
     GUARD_BYTES,
     LEFTOVERS,
@@ -130,6 +131,8 @@ class ReferenceServer:
             # The named boundary: a problem's own code ran, and may have called sys.exit.
             except (Exception, SystemExit) as error:  # noqa: BLE001
                 answer, sent = _said(error), []
+            if context_is_dead():  # a module's index was out of range: another process goes on
+                os._exit(DEVICE_LOST)
             if "device_full" in answer:
                 give_back_device()
             socket.send_fds(self.channel, [json.dumps(answer).encode()], sent)

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from kernelwright.envs.device.memory import says_full
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.policies.kv_slots import Slots, as_cache
 
@@ -87,6 +88,7 @@ class GraphedStep:
         self.positions = torch.zeros(kept.count, **options)
         self.mask: torch.Tensor | None = None
         self.replay: Step | None = None
+        self.off = False
         self.room = 0
         """Of the keys that the step was recorded with: more of it means other tensors."""
 
@@ -94,7 +96,7 @@ class GraphedStep:
         """As of `EagerStep`."""
         import torch
 
-        if self.eager.model in REFUSED:
+        if self.off or self.eager.model in REFUSED:
             return self.eager(tokens, positions)
         count = len(tokens)
         self.tokens[:count, 0] = torch.tensor(tokens)
@@ -124,7 +126,9 @@ class GraphedStep:
             if not off <= OFF * expected.abs().max():
                 raise RuntimeError("its logits differ")
         except RuntimeError as error:
-            REFUSED.add(self.eager.model)
+            self.off = True  # where memory was short there may be more next time
+            if not says_full(error):
+                REFUSED.add(self.eager.model)
             line = str(error).partition("\n")[0]
             log.warning("decoding without CUDA graphs: %s", line)
         else:
