@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from kernelwright.data.suites.kernelbench import load_problem
+from kernelwright.data.suites.rows import Row
 from kernelwright.envs import dialects
 from kernelwright.envs.types import (
     Case,
@@ -55,6 +56,19 @@ def relu_problem(folder: Path, size: int = 4000) -> Problem:
     path = folder / "relu.py"
     path.write_text(RELU_MODULE.replace("4000", str(size)), encoding="utf-8")
     return load_problem(path)
+
+
+def cpp_row(code: str, kernel: str, verdict: Verdict = Verdict.CORRECT) -> Row:
+    """A judged kernel for a module of somebody's own."""
+    return Row(
+        name="mine",
+        code=code,
+        dialect="cpp",
+        kernel=kernel,
+        verdict=verdict,
+        reason="said",
+        source="own:1",
+    )
 
 
 def timing(baseline_ns: int = 2_000, candidate_ns: int = 1_000, rounds: int = 3) -> Timing:

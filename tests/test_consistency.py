@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from kernelwright.recipe.resolve import resolve
 from kernelwright.rl.recipe.schema import Recipe
 from kernelwright.rl.train.trainer_options import common_options
 from kernelwright.run.dry_run import estimates
+from tests.nouns import cpp_row
 
 MINE = """
 import torch
@@ -55,16 +55,7 @@ def test_answers_are_not_to_be_dropped_by_what_nobody_measures() -> None:
 
 
 def test_pairs_of_problems_that_are_held_out_are_refused(tmp_path: Path) -> None:
-    row = Row(
-        name="mine",
-        code=MINE,
-        dialect="cpp",
-        kernel="int x;",
-        verdict=Verdict.CORRECT,
-        reason="ok",
-        source="own:1",
-    )
-    wrong = replace(row, kernel="int y;", verdict=Verdict.WRONG, reason="mismatch")
+    row, wrong = cpp_row(MINE, "int x;"), cpp_row(MINE, "int y;", Verdict.WRONG)
     rows = RowFolder(tmp_path)
     rows.open({})
     rows.add([Done(id="1", rows=(row,), wrong=(wrong,))])

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from kernelwright.data.runs.metrics import MetricsFile
 from kernelwright.data.suites.row_folder import Done, RowFolder
-from kernelwright.data.suites.rows import Row
 from kernelwright.envs.types import Record, Verdict
 from kernelwright.rl.models.weights import ModelError
 from kernelwright.rl.recipe.schema import Recipe
@@ -121,22 +120,13 @@ def recipe(folder: Path, **dpo: Any) -> Recipe:
     )
 
 
-def row(kernel: str, verdict: Verdict) -> Row:
-    return Row(
-        name="plus",
-        code=CODE,
-        dialect="cpp",
-        kernel=kernel,
-        verdict=verdict,
-        reason="said",
-        source="own:1",
-    )
-
-
 def test_a_folder_of_rows_gives_its_right_and_wrong_answers_as_pairs(tmp_path: Path) -> None:
     rows = RowFolder(tmp_path / "rows")
     rows.open({})
-    right, wrong = row("int right;\n", Verdict.CORRECT), row("int wrong;\n", Verdict.WRONG)
+    right, wrong = (
+        nouns.cpp_row(CODE, f"int {one};\n", verdict)
+        for one, verdict in (("right", Verdict.CORRECT), ("wrong", Verdict.WRONG))
+    )
     rows.add([Done(id="1", rows=(right,), wrong=(wrong,))])
     asked = recipe(tmp_path, pairs=f"rows:{tmp_path / 'rows'}")
     (pair,) = pairs_for(asked, [])

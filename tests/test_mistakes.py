@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kernelwright.data.suites.row_folder import Done, RowFolder
-from kernelwright.data.suites.rows import Row
-from kernelwright.envs.types import Verdict
 from tests.command import kernelwright
-from tests.nouns import RELU_MODULE
+from tests.nouns import RELU_MODULE, cpp_row
 from tests.tiny_model import save_tiny
 
 FIXTURES = Path(__file__).parent / "fixtures" / "recipes"
@@ -36,17 +34,8 @@ def test_a_dry_run_says_that_a_model_begins_with_a_thought(tmp_path: Path) -> No
 
 def test_a_dry_run_says_that_a_folder_has_no_pairs(tmp_path: Path) -> None:
     model, rows = save_tiny(tmp_path / "model"), RowFolder(tmp_path / "rows")
-    right = Row(
-        name="plus",
-        code=RELU_MODULE,
-        dialect="cpp",
-        kernel="int x;",
-        verdict=Verdict.CORRECT,
-        reason="ok",
-        source="own:1",
-    )
     rows.open({})
-    rows.add([Done(id="1", rows=(right,), wrong=())])
+    rows.add([Done(id="1", rows=(cpp_row(RELU_MODULE, "int x;"),), wrong=())])
     asked = [f"model.name={model}", f"run_dir={tmp_path / 'run'}", "stages=[dpo, eval]"]
     asked += [f"dpo.pairs=rows:{tmp_path / 'rows'}", "--dry-run"]
     done = kernelwright("train", str(FIXTURES / "base.yaml"), *asked)

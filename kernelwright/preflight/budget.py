@@ -29,8 +29,8 @@ from kernelwright.rl.train.probe import Probe, ProbeError, ProbeFullError, Probe
 JUDGE_BYTES = 500 << 20
 """Memory of each worker with its reference process, in the largest of the starter problems."""
 MICRO_BATCHED = {"sft": ("sft", "rft"), "grpo": ("grpo",)}
-"""Section of the recipe with a micro batch → the stages that train by it."""
-"""Parts of a probe that take less of a GPU's memory in smaller micro batches."""
+"""Part of a probe that takes less memory in smaller micro batches, a section of the recipe → the
+stages that train by it."""
 ADVICE = {
     "sampling": "lower grpo.max_completion_length and eval.max_new_tokens, or sample fewer than 48 "
     "answers in a step (grpo.group_size, grpo.groups_per_step)",
@@ -62,13 +62,10 @@ class Budget:
         """The figures in a sentence; None where nothing was measured."""
         if self.bytes is None or self.seconds is None:
             return None
-        left_out = [
-            *(["judging"] if not self.judged else []),
-            *(stage for stage in UNTIMED if stage in self.recipe.stages),
-        ]
+        untried = [stage for stage in UNTIMED if stage in self.recipe.stages]
+        left_out = [*(["judging"] if not self.judged else []), *untried]
         without = f" without {' and '.join(left_out)}" if left_out else ""
-        unprobed = [one for one in UNTIMED if one in self.recipe.stages]
-        uncounted = f" (that of {' and '.join(unprobed)} was not tried)" if unprobed else ""
+        uncounted = f" (that of {' and '.join(untried)} was not tried)" if untried else ""
         free = f"{available_bytes() / 1e9:.1f} GB are free"
         line = (
             f"about {self.seconds / 60:.0f} min{without} and {self.bytes / 1e9:.1f} GB at the "

@@ -8,6 +8,9 @@ from typing import Any
 from kernelwright.envs.policy import Prompt, messages_of
 
 ANSWER = "answer"
+ASKED = [{"role": "user", "content": "question"}]
+ANSWERED = [*ASKED, {"role": "assistant", "content": ANSWER}]
+"""The chats that tell what a format is."""
 
 
 def chat_ids(tokenizer: Any, prompt: Prompt) -> list[int]:
@@ -55,10 +58,8 @@ def end_token_ids(generation_config: Any, tokenizer: Any) -> set[int]:
 def opens_thought(tokenizer: Any) -> bool:
     """Whether a question ends in the beginning of a thought, which no given answer has: what learns
     such answers is asked in another way than it was taught."""
-    chat = [{"role": "user", "content": "question"}]
-    asked = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
-    answered = [*chat, {"role": "assistant", "content": ANSWER}]
-    whole: str = tokenizer.apply_chat_template(answered, tokenize=False)
+    asked = tokenizer.apply_chat_template(ASKED, tokenize=False, add_generation_prompt=True)
+    whole: str = tokenizer.apply_chat_template(ANSWERED, tokenize=False)
     return not whole.startswith(asked)
 
 
@@ -66,8 +67,7 @@ def turn_end_ids(tokenizer: Any) -> set[int]:
     """The first special token behind an answer in the chat format; empty where there is none."""
     if not tokenizer.chat_template:
         return set()
-    chat = [{"role": "user", "content": "question"}, {"role": "assistant", "content": ANSWER}]
-    text = tokenizer.apply_chat_template(chat, tokenize=False)
+    text = tokenizer.apply_chat_template(ANSWERED, tokenize=False)
     special = special_tokens(tokenizer)
     ids = tokenizer(text.rpartition(ANSWER)[2], add_special_tokens=False).input_ids
     return set([one for one in ids if one in special][:1])

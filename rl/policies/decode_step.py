@@ -76,7 +76,8 @@ class GraphedStep:
     and positions change only before the next recording.
 
     What is recorded is tried at once beside the step itself; where it fails or gives other logits,
-    steps of this model are eager from then on, and a line in the log says so.
+    steps of this model are eager from then on, and a line in the log says so. Where only memory was
+    short the next decoder of the model tries again.
     """
 
     def __init__(self, model: Any, kept: Slots, record: Record) -> None:
@@ -88,7 +89,8 @@ class GraphedStep:
         self.positions = torch.zeros(kept.count, **options)
         self.mask: torch.Tensor | None = None
         self.replay: Step | None = None
-        self.off = False
+        self.off = model in REFUSED
+        """Whether all steps are eager from here on."""
         self.room = 0
         """Of the keys that the step was recorded with: more of it means other tensors."""
 
@@ -96,7 +98,7 @@ class GraphedStep:
         """As of `EagerStep`."""
         import torch
 
-        if self.off or self.eager.model in REFUSED:
+        if self.off:
             return self.eager(tokens, positions)
         count = len(tokens)
         self.tokens[:count, 0] = torch.tensor(tokens)
